@@ -129,6 +129,13 @@ void HistoryRecorder::record(const RewriteEvent &event) {
       removed.push_back(before.at);
       origins.push_back(before.origins);
     }
+  // What became useless in an earlier rewrite had gone when its memory was used again.
+  llvm::SmallVector<const Operator *> unused;
+  for (const Operator *op : event.created)
+    if (operators.contains(op) && !llvm::is_contained(removed, op))
+      unused.push_back(op);
+  if (!unused.empty())
+    write(event.number, event.pass, "unused", event.subgraph->index, unused, {}, {});
   std::vector<Made> made;
   IdSets &sets = const_cast<Model &>(model).sets;
   for (const Operator *op : event.created) {

@@ -188,19 +188,29 @@ private:
   void judge(const Value &value) {
     const ConstantExpressions none(result.steps);
     const ConstantExpressions &all = result.expressions ? *result.expressions : none;
-    ConstantExpressions::Operand from = all.beforeRounding(value);
+    unsigned others = 0; // of equal bytes that were computed in several ways, each has to be right, and one counts
+    bool isFirst = true;
+    for (const ConstantExpressions::Operand &from : all.beforeRounding(value)) {
+      judge(value, from, all, isFirst ? nullptr : &others);
+      isFirst = false;
+    }
+  }
+
+  void judge(const Value &value, const ConstantExpressions::Operand &from, const ConstantExpressions &all,
+             unsigned *others) {
+    unsigned &same = others ? *others : proof.same, &computed = others ? *others : proof.computed;
     switch (from.kind) {
     case ConstantExpressions::Operand::Source:
       if (from.steps.empty()) {
         if (auto known = source.of(from.index))
-          compare(value, *known, nullptr, proof.same);
+          compare(value, *known, nullptr, same);
         else
           untold("of a source tensor that depends on the inputs, or that no kernel computes");
         return;
       }
-      return express(value, expressionText(all, value), proof.same);
+      return express(value, expressionText(all, value), same);
     case ConstantExpressions::Operand::Made:
-      return express(value, all[from.index].text, proof.computed);
+      return express(value, all[from.index].text, computed);
     case ConstantExpressions::Operand::Given:
       ++proof.stated;
       return;

@@ -33,9 +33,17 @@ bool isRounding(const Operator &op) {
 
 } // namespace
 
-const ConstantExpressions::Place *ConstantExpressions::find(const Payload &payload) const {
+llvm::ArrayRef<ConstantExpressions::Place> ConstantExpressions::find(const Payload &payload) const {
   auto known = byBytes.find(keyOf(payload));
-  return known == byBytes.end() || known->second.bytes.expired() ? nullptr : &known->second;
+  if (known == byBytes.end() || known->second.front().bytes.expired())
+    return {};
+  return known->second;
+}
+
+void ConstantExpressions::share(const Payload &from, const Payload &to) {
+  llvm::SmallVector<Place, 1> ways(find(from));
+  for (Place &way : ways)
+    place(to, std::move(way.operand), way.rounded);
 }
 
 ConstantExpressions::Operand ConstantExpressions::of(const Value &constant) const {
@@ -46,26 +54,32 @@ ConstantExpressions::Operand ConstantExpressions::of(const Value &constant) cons
     if (!moved && onlyMoves(steps.get(relation.steps)))
       moved = &relation;
   }
-  if (const Place *known = find(constant.payload()); known && !known->rounded)
-    return known->operand;
+  // A map says by relations what only moves.
   if (moved) {
     llvm::ArrayRef<Step> way = steps.get(moved->steps);
     return {Operand::Source, moved->tensor, {way.begin(), way.end()}};
   }
+  for (const Place &known : find(constant.payload()))
+    if (!known.rounded)
+      return known.operand;
   return {isStated(constant) ? Operand::Given : Operand::Unknown};
 }
 
-ConstantExpressions::Operand ConstantExpressions::beforeRounding(const Value &constant) const {
-  if (Operand plain = of(constant); plain.kind == Operand::Source || plain.kind == Operand::Made)
-    return plain;
-  if (const Place *known = find(constant.payload()))
-    return known->operand;
+llvm::SmallVector<ConstantExpressions::Operand, 1> ConstantExpressions::beforeRounding(const Value &constant) const {
+  Operand plain = of(constant);
+  if (plain.kind == Operand::Source)
+    return {plain};
+  llvm::SmallVector<Operand, 1> ways;
+  for (const Place &known : find(constant.payload()))
+    ways.push_back(known.operand);
+  if (!ways.empty())
+    return ways;
   for (const Relation &relation : constant.relations)
     if (llvm::ArrayRef<Step> way = steps.get(relation.steps);
         !way.empty() && (way.back().kind == Step::Quantize || way.back().kind == Step::Cast) &&
         onlyMoves(way.drop_back()))
-      return {Operand::Source, relation.tensor, {way.begin(), std::prev(way.end())}};
-  return of(constant);
+      return {{Operand::Source, relation.tensor, {way.begin(), std::prev(way.end())}}};
+  return {plain};
 }
 
 void ConstantExpressions::add(const Operator &op, llvm::ArrayRef<Payload> results) {
@@ -120,7 +134,11 @@ void ConstantExpressions::add(const Value &constant, llvm::StringRef text) {
 }
 
 void ConstantExpressions::place(const Payload &payload, Operand operand, bool rounded) {
-  byBytes[keyOf(payload)] = {payload.lifetime(), std::move(operand), rounded};
+  llvm::SmallVector<Place, 1> &ways = byBytes[keyOf(payload)];
+  if (!ways.empty() && ways.front().bytes.expired())
+    ways.clear(); // of bytes that were here before
+  if (ways.size() < mostWays && llvm::none_of(ways, [&](const Place &known) { return known.operand == operand; }))
+    ways.push_back({payload.lifetime(), std::move(operand), rounded});
 }
 
 ConstantExpressions::Operand ConstantExpressions::note(Noted what) {

@@ -25,6 +25,7 @@ public:
     } kind = Absent;
     uint32_t index = 0;                    ///< of the source tensor, or of what is noted
     llvm::SmallVector<Step, 1> steps = {}; ///< that lead here from the source tensor; they only move elements
+    bool operator==(const Operand &) const = default;
   };
   struct Noted {
     std::unique_ptr<DetachedOperator> op = nullptr; ///< its operands have bytes where they are `Given`
@@ -42,8 +43,11 @@ public:
   void add(const Value &constant, llvm::StringRef text);
   /// What an operator is given that reads a constant.
   Operand of(const Value &constant) const;
-  /// The same before it was rounded to the type and the scales that it has now.
-  Operand beforeRounding(const Value &constant) const;
+  /// What a constant is before it was rounded to the type and the scales that it has now. Of equal bytes that were
+  /// computed in several ways, each of them, and in no order.
+  llvm::SmallVector<Operand, 1> beforeRounding(const Value &constant) const;
+  /// Constants of these bytes are those of `to` from now on.
+  void share(const Payload &from, const Payload &to);
   const Noted &operator[](uint32_t index) const { return noted[index]; }
 
 private:
@@ -55,12 +59,13 @@ private:
     Operand operand;
     bool rounded; ///< the bytes are what the operand is, rounded
   };
-  std::map<std::tuple<const void *, uint64_t, uint64_t>, Place> byBytes;
+  static constexpr size_t mostWays = 8; ///< of computing the same bytes
+  std::map<std::tuple<const void *, uint64_t, uint64_t>, llvm::SmallVector<Place, 1>> byBytes;
   static std::tuple<const void *, uint64_t, uint64_t> keyOf(const Payload &payload) {
     auto [owner, start] = payload.identity();
     return {owner, start, payload.size()};
   }
-  const Place *find(const Payload &payload) const;
+  llvm::ArrayRef<Place> find(const Payload &payload) const;
   void place(const Payload &payload, Operand operand, bool rounded);
   Operand note(Noted what);
 };

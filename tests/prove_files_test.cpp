@@ -86,7 +86,7 @@ void move(Value &value, Buffer &buffer, size_t element) {
     FAIL() << "a type that the test does not know";
   // The map goes on saying of the tensor what it said.
   ConstantExpressions &all = value.subgraph()->model().makeExpressions();
-  ConstantExpressions::Operand told = all.beforeRounding(value);
+  ConstantExpressions::Operand told = all.beforeRounding(value).front();
   buffer.payload = Payload::owned(bytes);
   value.buffer = &buffer;
   if (told.kind == ConstantExpressions::Operand::Made)

@@ -153,7 +153,7 @@ for how in same.tflite ./same.tflite; do
 done
 cp net.tflite same.tflite
 origo quantize same.tflite same.tflite >together 2>log && ! grep -q '^file .* the same' together || fail "in place: $(<together) $(<log)"
-for level in -O2 -O3; do ends 1 'no such level' origo optimize $level net.tflite never.tflite; done
+for level in -O3 -O4; do ends 1 'no such level' origo optimize $level net.tflite never.tflite; done
 circle2circle -O1 --embed-origin=none net.tflite bare.tflite 2>log && ! grep -q 'origins included' log || fail "none are included: $(<log)"
 circle2circle -O1 net.tflite full.tflite 2>log && grep -q 'origins included' log || fail "$(<log)"
 

@@ -77,7 +77,7 @@ bool Build::isExact(const Created &item) const {
       continue;
     auto known = made.find(now);
     bool moved = known != made.end()
-                     ? known->second.base == then && (movedBack || isBroadcast(*then, known->second, *now))
+                     ? then && known->second.base == then && (movedBack || isBroadcast(*then, known->second, *now))
                      : movedBack && now && then && then->producer() && isOwn(*then->producer(), consumed) &&
                            then->producer()->info()->has(Trait::DataMovement) && then->producer()->operand(0) == now;
     if (!elementwise || !moved)

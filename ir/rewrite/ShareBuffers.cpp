@@ -1,5 +1,7 @@
 #include "ir/rewrite/ShareBuffers.h"
 
+#include "ir/ConstantExpressions.h"
+
 #include "llvm/Support/xxhash.h"
 
 #include <map>
@@ -51,6 +53,8 @@ llvm::Error shareEqualBuffers(Model &model) {
         if (same->payload.sameBytes(own->payload))
           known->second = same;
         if (known->second != own) {
+          if (model.expressions)
+            model.expressions->share(own->payload, known->second->payload);
           known->second->computed = false; // it does not go with one of its values
           if (own->computed)
             own->payload = {};

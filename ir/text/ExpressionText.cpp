@@ -20,12 +20,10 @@ class ExpressionPrinter {
 public:
   explicit ExpressionPrinter(const ConstantExpressions &all) : all(all), os(lines) {}
 
-  std::string print(const Value &constant) {
-    Operand from = all.beforeRounding(constant);
-    // What was rounded was a float.
-    bool rounded = from.kind != all.of(constant).kind;
-    std::string result = operand(from, constant, rounded ? TensorType::FLOAT32 : constant.type);
-    if (result.empty() || !last) // a constant of the source, or of a rewrite, needs no operators
+  /// `type`: before it was rounded.
+  std::string print(const Operand &from, const Value &constant, TensorType type) {
+    std::string result = operand(from, constant, type);
+    if (result.empty() || !operators) // a constant of the source, or of a rewrite, needs no operators
       return "";
     std::string text = "(";
     llvm::raw_string_ostream head(text);
@@ -37,11 +35,13 @@ public:
 private:
   const ConstantExpressions &all;
   std::map<uint32_t, std::string> sources; ///< by id: its declaration
-  std::map<uint32_t, std::string> made;    ///< by what is noted: its label
-  std::map<std::string, std::string> scalars;
+  struct Made {
+    std::string label;
+    llvm::SmallVector<int32_t, 6> shape;
+  };
+  std::map<uint32_t, Made> made; ///< by what is noted
   std::string lines;
   llvm::raw_string_ostream os;
-  unsigned last = 0; ///< of operators
 
   static std::string typeOf(TensorType type, llvm::ArrayRef<int32_t> shape) {
     std::string text = tensorTypeShortName(type).str() + "[";
@@ -49,14 +49,22 @@ private:
     llvm::interleave(shape, out, ",");
     return text + "]";
   }
-  /// Begins the line of an operator; empty: there are too many.
-  std::string begin(TensorType type, llvm::ArrayRef<int32_t> shape) {
-    if (last >= mostOperators || tensorTypeShortName(type).empty())
+  /// A line, or the one that says the same already; empty: there are too many. So the text does not depend on in how
+  /// many runs a constant was computed.
+  std::string line(TensorType type, llvm::ArrayRef<int32_t> shape, const std::string &what, bool isOperator) {
+    if (tensorTypeShortName(type).empty())
       return "";
-    std::string label = "%c" + std::to_string(last++);
-    os << '\n' << label << ": " << typeOf(type, shape) << " = ";
-    return label;
+    std::string text = typeOf(type, shape) + " = " + what;
+    if (auto known = written.find(text); known != written.end())
+      return known->second;
+    if (isOperator && operators >= mostOperators)
+      return "";
+    std::string label = isOperator ? "%c" + std::to_string(operators++) : "%s" + std::to_string(stated++);
+    os << '\n' << label << ": " << text;
+    return written[text] = label;
   }
+  std::map<std::string, std::string> written;
+  unsigned operators = 0, stated = 0;
 
   /// Empty here and below: it cannot be told.
   std::string operand(const Operand &from, const Value &as) { return operand(from, as, as.type); }
@@ -99,38 +107,31 @@ private:
     for (auto [i, step] : llvm::enumerate(from.steps)) {
       if (!shapes[i + 1])
         return "";
-      std::string operand = label;
       auto list = [&](llvm::ArrayRef<int64_t> numbers) {
-        std::string constant = "%i" + std::to_string(last) + "." + std::to_string(lists++);
-        os << '\n' << constant << ": i32[" << numbers.size() << "] = const [";
-        llvm::interleaveComma(numbers, os);
-        os << ']';
-        return constant;
+        return line(TensorType::INT32, {static_cast<int32_t>(numbers.size())}, "const " + listOf(numbers), false);
       };
-      std::string first, second;
-      if (step.kind != Step::Reshape)
-        first = list(step.first);
-      if (step.kind == Step::Slice)
-        second = list(step.second);
-      label = begin(type, *shapes[i + 1]);
+      if (step.kind == Step::Permute)
+        label = "TRANSPOSE(" + label + ", " + list(step.first) + ")";
+      else if (step.kind == Step::Slice)
+        label = "SLICE(" + label + ", " + list(step.first) + ", " + list(step.second) + ")";
+      else
+        label = reshapeOf(label, *shapes[i + 1]);
+      label = line(type, *shapes[i + 1], label, true);
       if (label.empty())
         return "";
-      if (step.kind == Step::Permute)
-        os << "TRANSPOSE(" << operand << ", " << first << ')';
-      else if (step.kind == Step::Slice)
-        os << "SLICE(" << operand << ", " << first << ", " << second << ')';
-      else
-        reshapeOf(operand, *shapes[i + 1]);
     }
     return label;
   }
-  unsigned lists = 0;
 
-  void reshapeOf(llvm::StringRef operand, llvm::ArrayRef<int32_t> shape) {
-    os << "RESHAPE(" << operand << ")";
-    os << (shape.empty() ? "" : " {new_shape=[");
-    llvm::interleaveComma(shape, os);
-    os << (shape.empty() ? "" : "]}");
+  template <class T> static std::string listOf(llvm::ArrayRef<T> numbers) {
+    std::string text = "[";
+    llvm::raw_string_ostream out(text);
+    llvm::interleaveComma(numbers, out);
+    return text + "]";
+  }
+
+  static std::string reshapeOf(const std::string &operand, llvm::ArrayRef<int32_t> shape) {
+    return "RESHAPE(" + operand + ")" + (shape.empty() ? "" : " {new_shape=" + listOf(shape) + "}");
   }
 
   /// What a rewrite states: a shape, axes, or a scalar.
@@ -151,69 +152,64 @@ private:
     } else if (out << "splat "; !text::printSplat(out, as.type, payload.bytes(), count)) {
       return "";
     }
-    data = typeOf(as.type, as.shape) + " = const " + data;
-    auto [known, isNew] = scalars.try_emplace(data, "%s" + std::to_string(scalars.size()));
-    if (!isNew)
-      return known->second;
-    if (!isInteger && ++numbers > mostScalars)
+    const unsigned before = stated;
+    std::string label = line(as.type, as.shape, "const " + data, false);
+    if (!isInteger && stated != before && ++numbers > mostScalars)
       return "";
-    os << '\n' << known->second << ": " << data;
-    return known->second;
+    return label;
   }
   unsigned numbers = 0;
 
   std::string computed(uint32_t index, TensorType type, llvm::ArrayRef<int32_t> shape) {
     auto known = made.find(index);
-    const Noted &noted = all[index];
     if (known == made.end()) {
-      std::string label = noted.op ? computed(noted) : continued(noted.text);
-      if (label.empty())
+      const Noted &noted = all[index];
+      Made now = noted.op ? computed(noted) : continued(noted.text);
+      if (now.label.empty())
         return "";
-      known = made.emplace(index, label).first;
+      known = made.emplace(index, std::move(now)).first;
     }
     // The bytes of a constant may be those of another shape.
-    if (!noted.op || llvm::ArrayRef<int32_t>(noted.op->get().result(noted.result)->shape) == shape)
-      return known->second;
-    std::string label = begin(type, shape);
-    if (!label.empty())
-      reshapeOf(known->second, shape);
-    return label;
+    if (llvm::ArrayRef<int32_t>(known->second.shape) == shape)
+      return known->second.label;
+    return line(type, shape, reshapeOf(known->second.label, shape), true);
   }
 
-  std::string computed(const Noted &noted) {
+  Made computed(const Noted &noted) {
     // What is behind it is told first, as deep as lines are allowed.
     if (++depth > mostOperators)
-      return "";
+      return {};
     const Operator &op = noted.op->get();
-    std::string list;
-    for (auto [i, from] : llvm::enumerate(noted.operands)) {
-      std::string label = from.kind == Operand::Absent ? "_" : operand(from, *op.operand(i));
-      if (label.empty())
-        return "";
-      list += (i ? ", " : "") + label;
-    }
+    std::vector<std::string> labels(noted.operands.size());
+    // What is stated comes right before the operator.
+    for (bool stated : {false, true})
+      for (auto [i, from] : llvm::enumerate(noted.operands))
+        if ((from.kind == Operand::Given) == stated)
+          if (labels[i] = from.kind == Operand::Absent ? "_" : operand(from, *op.operand(i)); labels[i].empty())
+            return {};
     --depth;
-    return line(op, noted.result, list);
+    const auto &shape = op.result(noted.result)->shape;
+    return {operatorLine(op, noted.result, labels), {shape.begin(), shape.end()}};
   }
   unsigned depth = 0;
 
-  std::string line(const Operator &op, unsigned result, llvm::StringRef operands) {
+  std::string operatorLine(const Operator &op, unsigned result, const std::vector<std::string> &operands) {
     if (!op.info() || op.results().size() != 1 || result != 0)
       return "";
-    std::string label = begin(op.result(0)->type, op.result(0)->shape);
-    if (label.empty())
-      return "";
-    os << op.info()->name << '(' << operands << ')';
-    printOptions(op, os);
-    return label;
+    std::string text = op.info()->name.str() + "(";
+    llvm::raw_string_ostream out(text);
+    llvm::interleaveComma(operands, out);
+    out << ')';
+    printOptions(op, out);
+    return line(op.result(0)->type, op.result(0)->shape, text, true);
   }
 
   /// What the map of the model said, with labels of this text.
-  std::string continued(llvm::StringRef text) {
+  Made continued(llvm::StringRef text) {
     auto model = parseExpression(text);
     if (!model) {
       llvm::consumeError(model.takeError());
-      return "";
+      return {};
     }
     const Subgraph &graph = *(*model)->subgraphs.front();
     llvm::DenseMap<const Value *, std::string> labels;
@@ -221,27 +217,37 @@ private:
       if (auto id = sourceOf(*input))
         labels[input] = operand({Operand::Source, *id}, *input);
     for (const Operator &op : graph.operators) {
-      std::string list;
-      for (unsigned i = 0; i < op.numOperands(); ++i) {
-        const Value *value = op.operand(i);
-        std::string label = !value ? "_" : value->isConstant() ? given(*value) : labels.lookup(value);
-        if (label.empty())
-          return "";
-        list += (i ? ", " : "") + label;
+      std::vector<std::string> operands;
+      for (const Use &use : op.operands()) {
+        const Value *value = use.get();
+        operands.push_back(!value ? "_" : value->isConstant() ? given(*value) : labels.lookup(value));
+        if (operands.back().empty())
+          return {};
       }
-      std::string label = line(op, 0, list);
+      std::string label = operatorLine(op, 0, operands);
       if (label.empty())
-        return "";
+        return {};
       labels[op.result(0)] = label;
     }
-    return labels.lookup(graph.outputs.front());
+    const Value &output = *graph.outputs.front();
+    return {labels.lookup(&output), {output.shape.begin(), output.shape.end()}};
   }
 };
 
 } // namespace
 
 std::string expressionText(const ConstantExpressions &all, const Value &constant) {
-  return ExpressionPrinter(all).print(constant);
+  const Operand::Kind now = all.of(constant).kind;
+  std::string first;
+  for (const Operand &way : all.beforeRounding(constant)) {
+    // What was rounded was a float.
+    TensorType type = way.kind == now ? constant.type : TensorType::FLOAT32;
+    std::string text = ExpressionPrinter(all).print(way, constant, type);
+    // Of several ways the same one, in whatever order they were found.
+    if (!text.empty() && (first.empty() || text < first))
+      first = std::move(text);
+  }
+  return first;
 }
 
 llvm::Expected<std::unique_ptr<Model>> parseExpression(llvm::StringRef text) {

@@ -121,7 +121,7 @@ def test_answers_are_those_of_origin_dump(net, tool, tmp_path):
 
 
 def test_what_becomes_of_the_file_does_no_harm(net, files, tmp_path):
-    path = tmp_path / "net.tflite"
+    path = tmp_path / "plain.tflite"  # the map has the name
     path.write_bytes((files / "plain.tflite").read_bytes())
     loaded = origo.load(path)
     constant = next(c for c in loaded.constants if c.array.nbytes > 4096).array
