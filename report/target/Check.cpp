@@ -133,9 +133,9 @@ Json propertyOf(const Value &value, const SlotProperty &of) {
 }
 
 /// A product of what a relation names; nothing where a dimension is not known. Saturates.
-std::optional<int64_t> productOf(const Operator &op, const Relation::Product &factors) {
+std::optional<int64_t> productOf(const Operator &op, const OptionRelation::Product &factors) {
   int64_t product = 1;
-  for (const Relation::Factor &factor : factors) {
+  for (const OptionRelation::Factor &factor : factors) {
     int64_t number = factor.number.value_or(0);
     if (factor.field)
       number = static_cast<int64_t>(eval::optionOf(op, *factor.field).number);
@@ -152,17 +152,17 @@ std::optional<int64_t> productOf(const Operator &op, const Relation::Product &fa
   return product;
 }
 
-bool holds(int64_t left, Relation::Comparison comparison, int64_t right) {
+bool holds(int64_t left, OptionRelation::Comparison comparison, int64_t right) {
   switch (comparison) {
-  case Relation::Equal:
+  case OptionRelation::Equal:
     return left == right;
-  case Relation::NotEqual:
+  case OptionRelation::NotEqual:
     return left != right;
-  case Relation::AtMost:
+  case OptionRelation::AtMost:
     return left <= right;
-  case Relation::Below:
+  case OptionRelation::Below:
     return left < right;
-  case Relation::Divides:
+  case OptionRelation::Divides:
     return left > 0 && right % left == 0;
   }
   return false;
@@ -322,7 +322,7 @@ private:
     counts(op, limits);
     for (const ScaleRatio &ratio : limits.scaleRatios)
       check(op, limits, ratio);
-    for (const Relation &relation : limits.relations)
+    for (const OptionRelation &relation : limits.relations)
       check(op, relation);
     if (limits.maxVersion && op.version > *limits.maxVersion) {
       at.operand = "";
@@ -523,7 +523,7 @@ private:
     report("scale_ratio", Json::parse(limitsJson(ratio.limits), nullptr, false), *other);
   }
 
-  void check(const Operator &op, const Relation &relation) {
+  void check(const Operator &op, const OptionRelation &relation) {
     auto left = productOf(op, relation.left), right = productOf(op, relation.right);
     if (!left || !right || holds(*left, relation.comparison, *right))
       return;

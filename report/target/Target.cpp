@@ -404,9 +404,9 @@ Error readRatio(const Cursor &at, const OperatorInfo &info, OperatorLimits &limi
   return ratio.of.empty() ? at.fail("is of nothing") : Error::success();
 }
 
-Expected<Relation::Factor> readFactor(const Cursor &at, const OperatorInfo &info, StringRef text,
-                                      OperatorLimits &limits) {
-  Relation::Factor factor;
+Expected<OptionRelation::Factor> readFactor(const Cursor &at, const OperatorInfo &info, StringRef text,
+                                            OperatorLimits &limits) {
+  OptionRelation::Factor factor;
   int32_t number = 0;
   if (!text.getAsInteger(10, number)) {
     factor.number = number;
@@ -429,12 +429,13 @@ Expected<Relation::Factor> readFactor(const Cursor &at, const OperatorInfo &info
 }
 
 Error readRelation(const Cursor &at, const OperatorInfo &info, OperatorLimits &limits) {
-  static constexpr std::pair<StringRef, Relation::Comparison> comparisons[] = {{" == ", Relation::Equal},
-                                                                               {" != ", Relation::NotEqual},
-                                                                               {" <= ", Relation::AtMost},
-                                                                               {" < ", Relation::Below},
-                                                                               {" divides ", Relation::Divides}};
-  Relation &relation = limits.relations.emplace_back();
+  static constexpr std::pair<StringRef, OptionRelation::Comparison> comparisons[] = {
+      {" == ", OptionRelation::Equal},
+      {" != ", OptionRelation::NotEqual},
+      {" <= ", OptionRelation::AtMost},
+      {" < ", OptionRelation::Below},
+      {" divides ", OptionRelation::Divides}};
+  OptionRelation &relation = limits.relations.emplace_back();
   if (Error error = at.get(relation.text))
     return error;
   StringRef text = relation.text;
@@ -447,7 +448,7 @@ Error readRelation(const Cursor &at, const OperatorInfo &info, OperatorLimits &l
     llvm::SmallVector<StringRef> factors;
     side.split(factors, " * ", 8);
     for (StringRef factor : factors) {
-      Expected<Relation::Factor> one = readFactor(at, info, factor.trim(), limits);
+      Expected<OptionRelation::Factor> one = readFactor(at, info, factor.trim(), limits);
       if (!one)
         return one.takeError();
       product->push_back(std::move(*one));
@@ -673,7 +674,7 @@ Json toJson(const OperatorInfo &info, const OperatorLimits &limits) {
         one[key].push_back(slotName(&info, member.slot));
     json["scale_ratio"].push_back(std::move(one));
   }
-  for (const Relation &relation : limits.relations)
+  for (const OptionRelation &relation : limits.relations)
     json["relations"].push_back(relation.text);
   if (limits.maxVersion)
     json["max_version"] = *limits.maxVersion;

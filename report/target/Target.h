@@ -89,7 +89,7 @@ struct ScaleRatio {
 
 /// `stride_h <= filter_height`: products of attributes, dimensions and numbers, compared. Holds where a dimension is
 /// not known.
-struct Relation {
+struct OptionRelation {
   struct Factor {
     std::optional<int64_t> number;
     const wire::Field *field = nullptr;
@@ -109,7 +109,7 @@ struct OperatorLimits {
   /// Where not empty: one of these has to hold besides. They have none of their own.
   std::vector<OperatorLimits> anyOf;
   std::vector<ScaleRatio> scaleRatios;
-  std::vector<Relation> relations;
+  std::vector<OptionRelation> relations;
   std::optional<int64_t> maxVersion;
   /// One that keeps one of these limits is refused, and so is the whole graph with it.
   std::vector<OperatorLimits> fatal;
