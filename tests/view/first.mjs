@@ -29,7 +29,7 @@ const listen = () => {
 
 /** What is wrong with the first view. */
 const look = () => {
-  const faults = [], seen = {}, { links, model } = origo;
+  const faults = [], boxes = [], seen = {}, { links, model } = origo;
   for (const [name, pane] of Object.entries(origo.panes)) {
     const box = pane.canvas.getBoundingClientRect(), [width, height] = pane.size(), { x, y } = pane.view, across = pane.across(), down = pane.down();
     const rects = pane.display.nodes.map((node, i) => {
@@ -40,8 +40,7 @@ const look = () => {
     seen[name] = { whole: new Map(whole.map(one => [one.i, one])), pane };
     if (!whole.length) { faults.push(`${name}: nothing is wholly seen`); continue; }
     const broad = (Math.max(...whole.map(one => one.right)) - Math.min(...whole.map(one => one.left))) / width, high = (Math.max(...whole.map(one => one.bottom)) - Math.min(...whole.map(one => one.top))) / height;
-    // What is wholly seen and as broad as the pane cannot be larger.
-    if (broad * high < 0.25 && !(whole.length === rects.length && broad > 0.8)) faults.push(`${name}: the box around the nodes covers ${Math.round(broad * high * 100)} %`);
+    boxes.push({ name, broad, covers: broad * high, all: whole.length === rects.length });
     if (whole.length < Math.min(12, rects.length)) faults.push(`${name}: ${whole.length} of ${rects.length} nodes are wholly seen`);
     const most = Math.max(...rects.map(one => one.node.members?.length ?? 0));
     if (most * 3 > pane.graph.ops) faults.push(`${name}: a block holds ${most} of ${pane.graph.ops} operators`);
@@ -55,6 +54,9 @@ const look = () => {
       if (count > 1 && names.size > 1) faults.push(`${name}: ${count} labels are “${text}”: ${[...names].slice(0, 2).join(', ')}`);
     }
   }
+  // Both panes have one scale. Where all is wholly seen, and one graph is as broad as its pane, neither can be larger.
+  const largest = boxes.every(one => one.all) && boxes.some(one => one.broad > 0.8);
+  for (const { name, covers } of boxes) if (covers < 0.25 && !largest) faults.push(`${name}: the box around the nodes covers ${Math.round(covers * 100)} %`);
   const { source, result } = seen;
   if (!source || !result) return faults;
   // Who stands beside whom: one of those that share an origin does.

@@ -106,12 +106,13 @@ export class Pane {
       for (const view of panes.flatMap(pane => pane.beginnings(scale))) {
         const seen = panes.map(one => one.seen(view)),
           enough = seen.map(
-            (one, i) => Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
+            // Of a few nodes none is to be cut off, even where they are broad and low.
+            (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
         const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
         if (!best || score > best.score + 1e-6) best = { view, score };
       }
-      if (best.score >= 5.999 || scale <= 0.62) break;
+      if (best.score >= 11.999 || scale <= 0.62) break;
     }
     this.view = best.view;
     this.redraw();
