@@ -116,8 +116,17 @@ llvm::Error proveModel(const OriginRequest &request, const Door &door, Verdict &
     return makeError(printable(source, 300) +
                      ": nodes of ONNX have no exact kernels; give the .circle that onnx2circle "
                      "makes of it, and what was made from that with --origin=restart");
+  auto file = origin::openOriginFile(model, request.map, false);
+  if (!file)
+    return file.takeError();
+  if (!file->model || !file->map)
+    return makeError(printable(model, 300) + (file->model ? " carries no origin map, and none is beside it"
+                                                          : " is a side file; its model is needed"));
+  ImportOptions withMap;
+  withMap.map = std::make_shared<const origin::OriginMap>(std::move(*file->map));
   PayloadStore store;
-  auto related = loadRelated(source, model, store, door, false);
+  auto related = relate([&](const ImportOptions &options) { return load(source, options, store, door); },
+                        [&](const ImportOptions &) { return load(model, withMap, store, door); });
   if (!related)
     return related.takeError();
   if (!related->byOrigins)
