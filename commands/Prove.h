@@ -19,8 +19,8 @@ struct FileProof {
     std::map<std::string, unsigned> untold = {}; ///< by reason
     std::vector<std::string> wrong = {};         ///< not what the map says: which one, and where
   } constants;
-  eval::Proof graph;                     ///< but for what is different
-  std::vector<std::string> different;    ///< of the graph, in the order of execution, outputs last
+  eval::Proof graph;                  ///< but for what is different
+  std::vector<std::string> different; ///< of the graph, in the order of execution, outputs last
 
   bool isUnequal() const { return !constants.wrong.empty() || !different.empty(); }
   bool isUndecided() const { return !constants.untold.empty() || !graph.undecided.empty(); }

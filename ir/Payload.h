@@ -126,9 +126,7 @@ private:
   uint64_t kind : 3 = Owned;
   std::shared_ptr<const void> owner; ///< MappedFile, Lazy, or a std::string: the bytes, or the digest
   const Lazy *lazy() const;
-  const MappedFile *mapping() const {
-    return kind == Mapped ? static_cast<const MappedFile *>(owner.get()) : nullptr;
-  }
+  const MappedFile *mapping() const { return kind == Mapped ? static_cast<const MappedFile *>(owner.get()) : nullptr; }
   llvm::ArrayRef<uint8_t> computedBytes() const;
 };
 

@@ -291,7 +291,7 @@ struct TargetSubgraph {
 struct Target {
   std::string file, format;
   Digest fingerprint{}, content{};
-  uint32_t laws = 0; ///< as in ChainEntry
+  uint32_t laws = 0;         ///< as in ChainEntry
   std::string inferred = {}; ///< as in ChainEntry
   std::vector<TargetSubgraph> subgraphs;
 

@@ -80,13 +80,13 @@ public:
     auto layersVector = columnIfAny(std::exchange(layerColumn.bytes, {}));
     auto linesVector = columnIfAny(std::exchange(lineColumn.bytes, {}));
     auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
-    builder.Finish(embedded::CreateOriginMap(
-                       builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
-                       stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
-                       sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
-                       targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
-                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
-                       expressionsVector),
+    builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
+                                             targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
+                                             causesVector, sourceSubgraphsVector, sourceOperatorsVector,
+                                             sourceTensorsVector, sourceNamesVector, signaturesVector,
+                                             targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
+                                             ledgerVector, operandsVector, costsVector, unneededVector, lineagesVector,
+                                             cancelledVector, layersVector, linesVector, expressionsVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
