@@ -1,8 +1,8 @@
 #include "commands/Command.h"
 #include "commands/Files.h"
 #include "commands/JsonOutput.h"
+#include "commands/Related.h"
 #include "export/Writer.h"
-#include "origin/codec/OriginFile.h"
 #include "report/viewer/Viewers.h"
 
 #include "llvm/Support/Path.h"
@@ -61,17 +61,9 @@ constexpr std::array metricsRows{
 llvm::Expected<Imported> loadModel(const MetricsRequest &request, PayloadStore &store, const Door &door) {
   ImportOptions options;
   options.tolerant = true;
-  if (!request.map.empty() || (!isConverted(request.model) && !isStream(request.model))) {
-    llvm::Expected<origin::OriginFile> file = origin::openOriginFile(request.model, request.map, false);
-    if (!file)
-      return file.takeError();
-    if (!file->model)
-      return makeError(printable(request.model) + " is a side file; its model is needed");
-    for (const std::string &text : file->notes)
-      door.note(text);
-    if (file->map)
-      options.map = std::make_shared<const origin::OriginMap>(std::move(*file->map));
-  }
+  if (!request.map.empty() || (!isConverted(request.model) && !isStream(request.model)))
+    if (llvm::Error error = takeMap(options, request.model, request.map, door))
+      return error;
   return load(request.model, options, store, door);
 }
 

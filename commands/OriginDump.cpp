@@ -116,14 +116,11 @@ llvm::Error proveModel(const OriginRequest &request, const Door &door, Verdict &
     return makeError(printable(source, 300) +
                      ": nodes of ONNX have no exact kernels; give the .circle that onnx2circle "
                      "makes of it, and what was made from that with --origin=restart");
-  auto file = origin::openOriginFile(model, request.map, false);
-  if (!file)
-    return file.takeError();
-  if (!file->model || !file->map)
-    return makeError(printable(model, 300) + (file->model ? " carries no origin map, and none is beside it"
-                                                          : " is a side file; its model is needed"));
   ImportOptions withMap;
-  withMap.map = std::make_shared<const origin::OriginMap>(std::move(*file->map));
+  if (llvm::Error error = takeMap(withMap, model, request.map, door))
+    return error;
+  if (!withMap.map)
+    return makeError(printable(model, 300) + " carries no origin map, and none is beside it");
   PayloadStore store;
   auto related = relate([&](const ImportOptions &options) { return load(source, options, store, door); },
                         [&](const ImportOptions &) { return load(model, withMap, store, door); });

@@ -3,6 +3,7 @@
 #include "commands/Files.h"
 #include "commands/Onnx.h"
 #include "export/Writer.h"
+#include "origin/codec/OriginFile.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -41,6 +42,19 @@ llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef resu
     door.note("the origins of " + printable(result, 300) + " do not lead to " + printable(source, 300) +
               ": tensors are paired by the order of operators, or else by name");
   return models;
+}
+
+llvm::Error takeMap(ImportOptions &options, const std::string &model, const std::string &map, const Door &door) {
+  auto file = origin::openOriginFile(model, map, false);
+  if (!file)
+    return file.takeError();
+  if (!file->model)
+    return makeError(printable(model, 300) + " is a side file; its model is needed");
+  for (const std::string &text : file->notes)
+    door.note(text);
+  if (file->map)
+    options.map = std::make_shared<const origin::OriginMap>(std::move(*file->map));
+  return llvm::Error::success();
 }
 
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path, const Door &door) {

@@ -24,6 +24,10 @@ llvm::Expected<Related> relate(llvm::function_ref<llvm::Expected<Imported>(const
 llvm::Expected<Related> loadRelated(llvm::StringRef source, llvm::StringRef result, PayloadStore &store,
                                     const Door &door, bool tell = true);
 
+/// Has a model read with its origin map: that of the file `map`, or, where that is empty, the one inside it or beside
+/// it. Where there is none, options stay as they are. An error: `model` is a side file.
+llvm::Error takeMap(ImportOptions &options, const std::string &model, const std::string &map, const Door &door);
+
 /// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path, const Door &door);
 

@@ -156,6 +156,18 @@ TEST(ProveFiles, OwnNetworks) {
   EXPECT_EQ(equal, 5u) << "nothing was folded";
 }
 
+/// The map may lie beside the model; without one nothing is proved.
+TEST(ProveFiles, WithTheMapBesideTheModel) {
+  Files files;
+  ASSERT_TRUE(files.makeOfText(folds));
+  std::string beside = files.scratch.at("beside.circle"), dump = bin + "origin-dump --prove " + files.source + " ";
+  ASSERT_EQ(run(bin + "circle2circle -O1 --embed-origin=none " + files.source + " " + beside), 0);
+  EXPECT_EQ(run(dump + beside), 0);
+  ASSERT_EQ(run("mv " + beside + ".origin.json " + files.scratch.at("map.json")), 0);
+  EXPECT_NE(run(dump + beside), 0);
+  EXPECT_EQ(run(dump + beside + " --origin-map=" + files.scratch.at("map.json")), 0);
+}
+
 /// What one run has made of a constant the next one goes on with.
 TEST(ProveFiles, ThroughSeveralRuns) {
   Files files;
