@@ -490,6 +490,13 @@ void Build::abandon() {
     engine.recycle(*op);
 }
 
+bool Build::everyUse(const Value &value, llvm::function_ref<bool(const Use &)> holds) {
+  for (const Use *use = value.firstUse(); use; use = use->next)
+    if (!holds(*use))
+      return false;
+  return true;
+}
+
 RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
   if (match.applied)
     return RewriteResult::refused("a match is replaced once");

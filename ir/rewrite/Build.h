@@ -17,6 +17,8 @@ public:
   RewriteResult foldRoot();
   /// Whether something holds of each element of the operands and the result of an operator on two float constants.
   bool everyElement(const Expr &expression, llvm::function_ref<bool(float, float, float)> holds);
+  /// Whether something holds of each use of a value; nothing is looked at behind the first of which it does not.
+  static bool everyUse(const Value &value, llvm::function_ref<bool(const Use &)> holds);
 
 private:
   /// An operator that is not in the graph yet.

@@ -1,5 +1,7 @@
 #include "ir/rewrite/Graph.h"
 
+#include "ir/rewrite/SameOptions.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -93,6 +95,8 @@ unsigned Node::position(llvm::StringRef name) const {
     name = "weights";
   return positionOf(info(), name);
 }
+
+bool Node::hasOptionsOf(Node other) const { return op->code == other.op->code && sameOptions(*op, *other.op); }
 
 int64_t Node::option(llvm::StringRef name) const {
   const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;

@@ -87,6 +87,7 @@ public:
   /// A scalar option by its name in the schema, its default where the file says nothing.
   int64_t option(llvm::StringRef name) const;
   double realOption(llvm::StringRef name) const; ///< of a float field
+  bool hasOptionsOf(Node other) const;           ///< of an operator of the same kind
   /// Fused into it; NONE where its options have no such field.
   Activation activation() const { return activationOf(*op); }
   /// The name and the options, in bytes, of an operator that is not builtin.

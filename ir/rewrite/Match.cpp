@@ -174,6 +174,28 @@ unsigned Match::movementsInARow(Tensor tensor) const {
   return length;
 }
 
+bool Match::isReadLikewise(Tensor constant, Node op) const {
+  constexpr unsigned mostUsers = 32;
+  constexpr uint64_t mostBytes = 64 << 20;
+  const Value *value = constant.value;
+  unsigned users = 0;
+  auto onlyUser = [](const Operator &of) -> const Operator * {
+    const Value *result = of.results().size() == 1 ? of.result() : nullptr;
+    const Operator *user = nullptr;
+    if (result && result->hasOneUse())
+      result->forEachUse([&](Use &use) { user = use.user(); });
+    return user;
+  };
+  bool all = value && value->otherUses == 0 && Build::everyUse(*value, [&](const Use &use) {
+               const Operator *next = onlyUser(*use.user());
+               if (next && next->code == Op::RESHAPE && root().code() != Op::RESHAPE)
+                 next = onlyUser(*next);
+               return ++users <= mostUsers && use.user()->code == op.code() &&
+                      op.operand(use.operandIndex()) == constant && next && next->code == root().code();
+             });
+  return all && constant.payloadSize() * users <= mostBytes;
+}
+
 std::optional<Moves> Match::moves(Tensor from, Tensor to) {
   llvm::SmallVector<const Operator *, 8> chain;
   for (const Value *value = to.value; value != from.value; value = chain.back()->operand(0)) {

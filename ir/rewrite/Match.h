@@ -137,6 +137,10 @@ public:
   /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None:
   /// there are others in between, or it is not known before run time.
   std::optional<Moves> moves(Tensor from, Tensor to);
+  /// Is each use of a constant this operand of an operator like `op`, whose result goes into one like the root, with
+  /// one reshape in between at most? A rule that gives one of them a changed copy then does so to all, and the constant
+  /// need not stay. Of few users, so that the copies, equal ones of which are merged, are few for a while.
+  bool isReadLikewise(Tensor constant, Node op) const;
   /// Is the root one of those that are better computed with channels last (LayoutPlan.h)?
   bool wantsChannelsLast() const;
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves

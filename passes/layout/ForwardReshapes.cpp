@@ -198,16 +198,104 @@ static Rule padding() {
           }};
 }
 
+/// The dimension of a tensor of shape `from` in front of which there are as many elements as in front of `axis` of a
+/// reshape of it, which has the shape `to`. An open dimension stands for itself.
+static std::optional<int32_t> sameFront(llvm::ArrayRef<int32_t> to, int64_t axis, llvm::ArrayRef<int32_t> from) {
+  auto front = [](llvm::ArrayRef<int32_t> sizes) {
+    std::pair<size_t, int64_t> product = {llvm::count(sizes, -1), 1};
+    for (int32_t size : sizes)
+      if (size != -1 && __builtin_mul_overflow(product.second, size, &product.second))
+        product.second = 0;
+    return product;
+  };
+  std::optional<int32_t> found;
+  for (size_t i = 0; i < from.size(); ++i)
+    if (front(from.take_front(i)) == front(to.take_front(axis)) && front(to.take_front(axis)).second != 0)
+      found = static_cast<int32_t>(i);
+  return found;
+}
+
+/// concat(reshape(x), reshape(y), …) → reshape(concat(x, y, …)), of operands that differ in one dimension alone.
+static Rule concatenation() {
+  auto x = any();
+  auto joined = anyOf({Op::CONCATENATION}).each(op(Op::RESHAPE, {x}).once());
+  return {"concatenation", "an operand is not the result of a reshape with this use only", joined, [=](Match &m) {
+            Tensor first = m.root().operand(0), before = m.at(0, x);
+            int64_t axis = m.root().option("axis");
+            axis += axis < 0 ? first.rank() : 0;
+            if (axis < 0 || axis >= first.rank() || m.root().operandCount() < 2)
+              return decline("the axis is none, or there is one operand");
+            auto place = sameFront(first.statedShape(), axis, before.statedShape());
+            if (!place)
+              return decline("the reshape joins the dimension with one in front of it");
+            Expr inner = cloneRoot().with("axis", *place);
+            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              auto from = m.at(i, x).statedShape();
+              if (from.size() != before.statedShape().size() || llvm::count(from, -1) > 1)
+                return decline("the operands have different ranks, or two dimensions are open");
+              for (size_t d = 0; d < from.size(); ++d)
+                if (static_cast<int32_t>(d) == *place ? from[d] < 1 : from[d] != before.statedShape()[d])
+                  return decline("the operands differ in other dimensions as well");
+              if (m.root().operand(i).statedShape()[axis] == 1)
+                return decline("a stack, which is spelled so for runtimes without PACK");
+              if (sameFront(m.root().operand(i).statedShape(), axis, from) != place)
+                return decline("the reshapes differ");
+              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
+                return decline(why);
+              inner = inner.operand(i, m.at(i, x));
+            }
+            if (!m[joined].isPerTensor() || llvm::count(m[joined].statedShape(), -1) > 1)
+              return decline("the result is quantised by channel, or has two open dimensions");
+            return m.replace(reshape(inner, list(m[joined].statedShape())));
+          }};
+}
+
+/// (t − mean(t)) · rsqrt(mean((t − mean(t))²) + ε) of t = reshape(x) → the same of x, reshaped: layer normalisation.
+static Rule normalisation() {
+  auto x = any(), axes = constant(), again = constant(), epsilon = constant();
+  auto moved = anyOf(reshapes, {x}).inside();
+  auto average = op(Op::MEAN, {moved, axes}).with("keep_dims", 1).inside();
+  auto square = squaredDifference(moved, average).once();
+  auto variance = op(Op::MEAN, {square, again}).with("keep_dims", 1).once();
+  auto shifted = (variance + epsilon).once();
+  auto root = rsqrt(shifted).once();
+  auto difference = (moved - average).once();
+  auto norm = difference * root;
+  return {"normalisation", "not a normalisation of a reshape that nobody else uses", norm, [=](Match &m) {
+            std::optional<Integers> over = m.integers(m[axes]), over2 = m.integers(m[again]);
+            if (!over || !over->isLastAxisOf(m[moved].rank()) || !over2 || !over2->isLastAxisOf(m[moved].rank()) ||
+                !m[x].isStatic() || !m[moved].isStatic() || m[x].rank() == 0 ||
+                m[x].lastDimension() != m[moved].lastDimension())
+              return decline("the means are not over the last dimension alone, or the reshape changes that");
+            if (!m[x].isFloat() || m[epsilon].elementCount() != 1 || m[epsilon].rank() > m[x].rank())
+              return decline("not float, or epsilon is not one number");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            int32_t last = m[x].rank() - 1;
+            Expr mean = clone(average).operand(0u, x).operand(1u, over->with({last}));
+            auto both = [&](const Expr &of) { // in the order that it has them in
+              bool swapped = m.op(of).operand(0) == m[average];
+              return clone(of).operand(swapped ? 1u : 0u, x).operand(swapped ? 0u : 1u, mean).as(m[moved], m[x]);
+            };
+            Expr spread = clone(variance).operand(0u, both(square)).operand(1u, over2->with({last}));
+            unsigned place = m.op(shifted).operand(0) == m[variance] ? 0 : 1;
+            Expr scale = clone(root).operand(0u, clone(shifted).operand(place, spread));
+            unsigned front = m.root().operand(0) == m[difference] ? 0 : 1;
+            Expr result = cloneRoot().operand(front, both(difference)).operand(1 - front, scale);
+            return m.replace(reshape(result.as(m.root().result(), m[x]), shapeOf(m[norm])));
+          }};
+}
+
 Pass ForwardReshapes() {
-  return {
-      "forward-reshapes",
-      "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
-      "f(reshape(x), reshape(y)) -> reshape(f(x, y)), reduce(reshape(x)) -> reshape(reduce(x)); also padding, and what "
-      "works along the last dimension",
-      Phase::Layout,
-      true,
-      {{"forward_reshape_to_unaryop", {}}},
-      {forward(), withNumber(), withConstant(), both(), alongLast(), padding(), reduction()}};
+  return {"forward-reshapes",
+          "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
+          "f(reshape(x), reshape(y)) -> reshape(f(x, y)), reduce(reshape(x)) -> reshape(reduce(x)); also padding, "
+          "concatenations, layer normalisation and what works along the last dimension",
+          Phase::Layout,
+          true,
+          {{"forward_reshape_to_unaryop", {}}},
+          {forward(), withNumber(), withConstant(), both(), alongLast(), padding(), concatenation(), normalisation(),
+           reduction()}};
 }
 
 } // namespace origo

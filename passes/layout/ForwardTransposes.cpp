@@ -140,6 +140,90 @@ static Rule concatenation() {
           }};
 }
 
+/// pack(transpose(x, p), transpose(y, p), …) → transpose(pack(x, y, …), p with the new dimension where it was)
+static Rule packing() {
+  auto x = any(), p = constant();
+  auto packed = anyOf({Op::PACK}).each(transpose(x, p).once());
+  return {"packing", "an operand is not the result of a transpose with this use only", packed, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m.at(0, p));
+            int64_t axis = m.root().option("axis"), rank = m.at(0, x).rank();
+            axis += axis < 0 ? rank + 1 : 0;
+            if (!permutation || !permutation->isPermutation(m.at(0, x).shape().size()) || axis < 0 || axis > rank)
+              return decline("the permutation or the axis is none");
+            // Before the transposes it stands in front of the dimension that it stands in front of behind them.
+            int64_t place = axis == rank ? rank : permutation->at(axis);
+            Expr inner = cloneRoot().with("axis", place);
+            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              std::optional<Integers> other = m.integers(m.at(i, p));
+              if (!other || !(*other == *permutation))
+                return decline("the operands are transposed in different ways");
+              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
+                return decline(why);
+              inner = inner.operand(i, m.at(i, x));
+            }
+            if (!m[packed].isPerTensor())
+              return decline("the result is quantised by channel");
+            llvm::SmallVector<int32_t, 6> wider;
+            for (int64_t dimension : permutation->list())
+              wider.push_back(static_cast<int32_t>(dimension + (dimension >= place)));
+            wider.insert(wider.begin() + axis, static_cast<int32_t>(place));
+            return m.replace(transpose(inner, permutation->with(wider)));
+          }};
+}
+
+/// slice(transpose(x, p)) → transpose(slice(x, likewise), p)
+static Rule slicing() {
+  auto x = any(), p = constant(), begin = constant(), end = constant(), strides = constant();
+  auto moved = transpose(x, p).once();
+  auto sliced = op(Op::SLICE, {moved, begin, end}) | op(Op::STRIDED_SLICE, {moved, begin, end, strides});
+  return {"slicing", "what is sliced is not the result of a transpose with this use only", sliced, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()))
+              return decline("the permutation is not one");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m.root().result().hasTypeOf(m[x]) || !m.root().result().isPerTensor())
+              return decline("the result is quantised by channel");
+            Integers back = permutation->inverse();
+            Expr inner = cloneRoot().operand(0u, x);
+            for (unsigned i = 1; i < m.root().operandCount(); ++i) {
+              if (m.root().operand(i).elementCount() != permutation->size())
+                return decline("not every dimension has a place in the slice");
+              inner = inner.operand(i, fold(gather(m.root().operand(i), back)));
+            }
+            if (m.root().code() == Op::STRIDED_SLICE) {
+              for (llvm::StringLiteral mask :
+                   {llvm::StringLiteral("shrink_axis_mask"), llvm::StringLiteral("new_axis_mask"),
+                    llvm::StringLiteral("ellipsis_mask")})
+                if (m.root().option(mask) != 0)
+                  return decline("dimensions come or go");
+              for (llvm::StringLiteral mask : {llvm::StringLiteral("begin_mask"), llvm::StringLiteral("end_mask")}) {
+                int64_t bits = 0;
+                for (size_t i = 0; i < back.size(); ++i)
+                  bits |= (m.root().option(mask) >> back.at(i) & 1) << i;
+                inner = inner.with(mask, bits);
+              }
+            }
+            return m.replace(clone(moved).operand(0, inner));
+          }};
+}
+
+/// f(transpose(x, p), itself) → transpose(f(x, x), p): a square.
+static Rule square() {
+  auto x = any(), p = constant();
+  auto moved = transpose(x, p).inside();
+  auto f = anyWith(Trait::Binary, {moved, moved}).mayActivate();
+  return {"square", "the operands are not one transpose that nobody else uses", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()))
+              return decline("the permutation is not one");
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            Expr inner = cloneRoot().operand(0u, x).operand(1u, x).as(m.root().result(), m[x]);
+            return m.replace(clone(moved).operand(0, inner));
+          }};
+}
+
 /// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none.
 static Rule reduction() {
   auto x = any(), p = constant(), axes = constant();
@@ -166,13 +250,14 @@ static Rule reduction() {
 Pass ForwardTransposes() {
   return {"forward-transposes",
           "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f; also for "
-          "padding and reductions",
+          "padding, slices, reductions, concatenations and packs",
           Phase::Layout,
           true,
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), both(), gate(), withConstant(), padding(), concatenation(), reduction()}};
+          {unary(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(), slicing(),
+           reduction()}};
 }
 
 } // namespace origo

@@ -60,13 +60,57 @@ static Rule packed() {
           }};
 }
 
+/// reshape(concat(reshape(x), reshape(y), …)) → concat(reshape(x), reshape(y), …), each shaped as its part of the
+/// result, of which it fills whole rows.
+static Rule rows() {
+  auto x = any();
+  auto joined = anyOf({Op::CONCATENATION}).each(op(Op::RESHAPE, {x}).once()).once();
+  auto shaped = op(Op::RESHAPE, {joined});
+  return {"rows", "not the reshape of joined reshapes that are used once", shaped, [=](Match &m) {
+            Node join = m.op(joined);
+            Tensor result = m[shaped];
+            int64_t axis = join.option("axis");
+            axis += axis < 0 ? m[joined].rank() : 0;
+            if (!m[joined].isStatic() || !result.isStatic() || axis < 0 || axis >= m[joined].rank() ||
+                !m[joined].isPerTensor() || !m[joined].hasQuantizationOf(result) || m[joined].elementCount() == 0)
+              return decline("the shapes are not known before run time, or quantised by channel");
+            auto product = [](llvm::ArrayRef<int32_t> sizes) {
+              int64_t all = 1; // of a tensor that there is
+              for (int32_t size : sizes)
+                all *= size;
+              return all;
+            };
+            int64_t front = product(m[joined].shape().take_front(axis));
+            int place = 0;
+            while (place < result.rank() && product(result.shape().take_front(place)) < front)
+              ++place;
+            while (place < result.rank() && result.shape()[place] == 1)
+              ++place;
+            if (place == result.rank() || product(result.shape().take_front(place)) != front)
+              return decline("the dimension is joined with one in front of it");
+            int64_t row = product(result.shape().drop_front(place + 1));
+            std::vector<Expr> parts;
+            for (unsigned i = 0; i < join.operandCount(); ++i) {
+              Tensor part = join.operand(i);
+              int64_t count = part.isStatic() ? product(part.shape().drop_front(axis)) : 1;
+              if (!part.isStatic() || count % row != 0 || !part.hasQuantizationOf(m.at(i, x)) || !part.isPerTensor())
+                return decline("an operand does not fill whole rows");
+              llvm::SmallVector<int32_t, 6> shape(result.shape().begin(), result.shape().end());
+              shape[place] = static_cast<int32_t>(count / row);
+              parts.push_back(reshape(m.at(i, x), list(shape)));
+            }
+            return m.replace(op(Op::CONCATENATION, parts).with("axis", place).as(result));
+          }};
+}
+
 Pass MergeConcatenations() {
   return {"merge-concatenations",
-          "concat(a, concat(b, c)) -> concat(a, b, c), reshape(pack(a, b)) -> concat(a, b)",
+          "concat(a, concat(b, c)) -> concat(a, b, c), reshape(pack(a, b)) -> concat(a, b), reshape(concat(reshape(a), "
+          "reshape(b))) -> concat(reshape(a), reshape(b))",
           Phase::Simplify,
           true,
           {},
-          {nested(), packed()}};
+          {nested(), packed(), rows()}};
 }
 
 } // namespace origo

@@ -65,6 +65,27 @@ static Rule associate(llvm::StringLiteral name, Op code) {
           }};
 }
 
+/// (x · a + b) · c → x · (a·c) + b·c
+static Rule affine() {
+  auto x = any(), a = constant(), b = constant(), c = constant();
+  auto inner = (x * a).once();
+  auto sum = (inner + b).once();
+  auto outer = (sum * c).mayActivate();
+  return {"affine", "not a constant multiple of a product and a sum with constants, each used once", outer,
+          [=](Match &m) {
+            if (!m[x].isFloat() || !m[a].isFloat() || !m[b].isFloat() || !m[c].isFloat() || m[x].isConstant())
+              return decline("not float");
+            if (m[a].elementCount() != 1 || m[b].elementCount() != 1 || m[c].elementCount() != 1)
+              return decline("the constants are not one number each");
+            if (!m[x].hasShapeOf(m[outer]))
+              return decline("x is broadcast");
+            Expr factor = a * c, shift = b * c;
+            if (!m.everyOf(factor, isSoundProduct) || !m.everyOf(shift, isSoundProduct))
+              return decline("the constants, or the numbers that they make, are not finite or not normal");
+            return m.replace((x * fold(factor) + fold(shift)).activation(m.root().activation()));
+          }};
+}
+
 /// (x · c) / d → x · (c / d), (x / c) · d → x · (d / c), and d / (x · c) → (d / c) / x
 static Rule ratio(llvm::StringLiteral name, bool divides, bool mirrored) {
   auto x = any(), c = constant(), d = constant();
@@ -86,13 +107,14 @@ static Rule ratio(llvm::StringLiteral name, bool divides, bool mirrored) {
 
 Pass MergeConstantArithmetic() {
   return {"merge-constant-arithmetic",
-          "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), x - c -> x + (-c)",
+          "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), (x * c + d) * e -> x * (c*e) "
+          "+ d*e, x - c -> x + (-c)",
           Phase::Simplify,
           true,
           {{"replace_sub_with_add", {{Op::SUB, {}}}}, {"fuse_mul_with_div", {{Op::DIV, Op::MUL}, {Op::MUL, Op::DIV}}}},
           {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL),
            ratio("product-divided", false, false), ratio("quotient-multiplied", true, false),
-           ratio("divided-by-product", false, true)}};
+           ratio("divided-by-product", false, true), affine()}};
 }
 
 } // namespace origo

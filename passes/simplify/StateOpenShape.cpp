@@ -7,8 +7,8 @@ namespace origo {
 static Rule batch() {
   auto x = any(), begin = constant(), end = constant(), strides = constant();
   auto size = op(Op::STRIDED_SLICE, {op(Op::SHAPE, {x}), begin, end, strides});
-  auto sizes = anyOf({Op::PACK, Op::CONCATENATION}, {size}).mayActivate();
-  auto shaped = op(Op::RESHAPE, {x, sizes});
+  auto sizes = anyOf({Op::PACK, Op::CONCATENATION}, {maybe({Op::CAST}, size)}).mayActivate();
+  auto shaped = op(Op::RESHAPE, {x, maybe({Op::CAST}, sizes)});
   return {"batch", "the shape does not begin with a dimension of what is shaped", shaped, [=](Match &m) {
             auto from = m[x].statedShape();
             if (from.empty() || from.front() != -1 || llvm::count(from, -1) != 1)
@@ -19,7 +19,8 @@ static Rule batch() {
             bool one = first && last && step && first->size() == 1 && last->size() == 1 && step->size() == 1 &&
                        (slice.option("begin_mask") == 1 || first->at(0) == 0) && step->at(0) == 1 &&
                        slice.option("new_axis_mask") == 0 && slice.option("ellipsis_mask") == 0 &&
-                       (slice.option("shrink_axis_mask") == 1 || (last->at(0) == 1 && slice.option("end_mask") == 0));
+                       (slice.option("shrink_axis_mask") == 1 ||
+                        ((last->at(0) == 1 || last->at(0) == 1 - m[x].rank()) && slice.option("end_mask") == 0));
             if (!one)
               return decline("not the first dimension is taken");
             int64_t known = 1, stated = 1;
