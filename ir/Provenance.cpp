@@ -73,7 +73,7 @@ std::optional<SyntheticReason> syntheticReasonFromName(llvm::StringRef name) {
 }
 
 static constexpr llvm::StringLiteral unneededNames[] = {
-    "unknown", "shape-only", "times-zero", "branch-not-taken", "not-in-slice", "empty",
+    "unknown", "shape-only", "times-zero", "branch-not-taken", "not-in-slice", "empty", "taken-away",
 };
 
 llvm::StringRef unneededName(UnneededReason reason) { return unneededNames[static_cast<unsigned>(reason)]; }

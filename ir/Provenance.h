@@ -58,6 +58,7 @@ enum class UnneededReason : uint8_t {
   BranchNotTaken, ///< of a choice that is known
   NotInSlice,     ///< nothing of it is in the part that is used
   Empty,          ///< it has no elements, or what comes of it has none
+  TakenAway,      ///< it is added to a difference that it was taken away in
 };
 llvm::StringRef unneededName(UnneededReason reason); ///< for example "shape-only"
 UnneededReason unneededFromName(llvm::StringRef name);

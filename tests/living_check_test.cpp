@@ -106,7 +106,8 @@ TEST(LivingCheck, AConstantUnderALivingOperator) {
     std::string says = LivingCase(reshaped(), {0, 1}).reason(true, S, user, operand, "shape-only").says();
     EXPECT_TRUE(has(says, "is dead, but") && has(says, "is said not to be needed")) << says;
   }
-  EXPECT_TRUE(has(LivingCase(reshaped(), {0, 1}).reason(true, Moved, 1, 0, "shape-only").says(), "that operand is another"));
+  EXPECT_TRUE(
+      has(LivingCase(reshaped(), {0, 1}).reason(true, Moved, 1, 0, "shape-only").says(), "that operand is another"));
   for (const char *reason : {"", "because", "times-zero", "branch-not-taken", "empty"})
     EXPECT_TRUE(has(LivingCase(reshaped(), {0, 1}).reason(true, S, 0, 1, reason).says(), "is said not to be needed"))
         << reason;
@@ -145,7 +146,8 @@ TEST(LivingCheck, AnOperatorUnderALivingOne) {
   // The same operand twice needs two reasons.
   graph.operators[2].inputs = {1, 1};
   EXPECT_TRUE(has(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").says(), "as operand 1"));
-  EXPECT_EQ(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").reason(false, 0, 2, 1, "times-zero").says(), "");
+  EXPECT_EQ(LivingCase(graph, {1, 2}).reason(false, 0, 2, 0, "times-zero").reason(false, 0, 2, 1, "times-zero").says(),
+            "");
 }
 
 /// y = reshape(neg(x), s) · b: behind the product, the reshape moves zeros, and neg is gone.
@@ -161,14 +163,16 @@ TEST(LivingCheck, NobodyNeedsWhatMovedBehindAZero) {
   };
   EXPECT_EQ(judged(graph), "");
   std::string says = LivingCase(graph, {1, 2, 3}).reason(true, S, 1, 1, "shape-only").says();
-  EXPECT_TRUE(has(says, "source operator 0 (NEG \"a\") is dead, but source operator 1 (RESHAPE \"m\") lives on")) << says;
+  EXPECT_TRUE(has(says, "source operator 0 (NEG \"a\") is dead, but source operator 1 (RESHAPE \"m\") lives on"))
+      << says;
   // Another user that lives and says nothing needs it.
   Graph shared = graph;
   shared.tensors.back().name = "p";
   shared.tensors.push_back({"y", {4}});
   shared.operators[3].outputs = {Y};
   shared.operators.push_back({BuiltinOperator::ADD, {Y, M}, {Other}});
-  says = LivingCase(shared, {1, 2, 3, 4}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
+  says =
+      LivingCase(shared, {1, 2, 3, 4}).reason(true, S, 1, 1, "shape-only").reason(false, 1, 3, 0, "times-zero").says();
   EXPECT_TRUE(has(says, "is dead, but source operator 1 (RESHAPE")) << says;
 }
 
@@ -264,6 +268,25 @@ TEST(LivingCheck, OtherReasons) {
   EXPECT_FALSE(of(BuiltinOperator::CONCATENATION, none, 1, "empty"));
   EXPECT_TRUE(of(BuiltinOperator::CONCATENATION, one, 1, "empty"));
   EXPECT_FALSE(of(BuiltinOperator::MUL, one, 1, "empty", {0}));
+}
+
+TEST(LivingCheck, TakenAway) {
+  auto of = [](std::vector<int32_t> difference, BuiltinOperator code, uint32_t user, uint32_t operand) {
+    Graph graph{{{"x", {4}}, {"n", {4}}, {"q", {4}}, {"d", {4}}, {"y", {4}}},
+                {{BuiltinOperator::NEG, {0}, {1}},
+                 {BuiltinOperator::ABS, {0}, {2}},
+                 {BuiltinOperator::SUB, difference, {3}},
+                 {code, {1, 3}, {4}}}};
+    LivingCase c(graph, {0});
+    c.reason(false, 0, user, operand, "taken-away");
+    std::string says = c.says();
+    return has(says, "taken-away") ? says : "";
+  };
+  EXPECT_EQ(of({2, 1}, BuiltinOperator::ADD, 3, 0), "");
+  EXPECT_EQ(of({2, 1}, BuiltinOperator::ADD, 2, 1), "");
+  EXPECT_TRUE(has(of({1, 2}, BuiltinOperator::ADD, 3, 0), "no difference"));
+  EXPECT_TRUE(has(of({1, 2}, BuiltinOperator::ADD, 2, 0), "taken away from"));
+  EXPECT_TRUE(has(of({2, 1}, BuiltinOperator::MUL, 3, 0), "neither adds it"));
 }
 
 TEST(LivingCheck, ListedOperandsAndCostsAreThoseOfTheFile) {

@@ -60,7 +60,7 @@ void optimise(Imported &imported) {
 
 TEST(Unneeded, NamesReadBack) {
   for (auto reason : {UnneededReason::ShapeOnly, UnneededReason::TimesZero, UnneededReason::BranchNotTaken,
-                      UnneededReason::NotInSlice, UnneededReason::Empty})
+                      UnneededReason::NotInSlice, UnneededReason::Empty, UnneededReason::TakenAway})
     EXPECT_EQ(unneededFromName(unneededName(reason)), reason);
   EXPECT_EQ(unneededFromName("boredom"), UnneededReason::Unknown);
   EXPECT_EQ(unneededName(UnneededReason::ShapeOnly), "shape-only");

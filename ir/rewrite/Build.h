@@ -110,6 +110,7 @@ private:
   bool isTimesZero(const Operator &op, unsigned position) const;
   bool isBranchNotTaken(const Operator &op, unsigned position) const;
   bool isNotInSlice(const Operator &op, unsigned position) const;
+  bool isTakenAway(const Operator &op, unsigned position) const;
   const Created *createdBy(const Operator *op) const;
   const Created *maker(const Value *value) const { return value ? createdBy(value->producer()) : nullptr; }
   bool sharesOperand(const Created &copy) const;

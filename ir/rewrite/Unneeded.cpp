@@ -95,6 +95,26 @@ static bool isEmptyPart(const Operator &op, unsigned position) {
   return op.code == Op::CONCATENATION && isStatic(value) && value->elementCount() == 0;
 }
 
+/// x + (q − x): neither the sum nor the difference needs x.
+bool Build::isTakenAway(const Operator &op, unsigned position) const {
+  const Value *x = op.operand(position);
+  if (!x || op.numOperands() != 2 || activationOf(op) != Activation::NONE)
+    return false;
+  auto takesAway = [&](const Operator &difference) {
+    return difference.code == Op::SUB && difference.numOperands() == 2 && difference.operand(1) == x &&
+           activationOf(difference) == Activation::NONE && llvm::is_contained(consumed, &difference);
+  };
+  if (op.code == Op::ADD) {
+    const Value *beside = op.operand(1 - position);
+    return beside && beside->producer() && takesAway(*beside->producer());
+  }
+  return position == 1 && takesAway(op) && llvm::any_of(consumed, [&](const Operator *sum) {
+           return sum->code == Op::ADD && sum->numOperands() == 2 && activationOf(*sum) == Activation::NONE &&
+                  ((sum->operand(0) == x && sum->operand(1) == op.result()) ||
+                   (sum->operand(1) == x && sum->operand(0) == op.result()));
+         });
+}
+
 std::optional<UnneededReason> Build::whyUnneeded(const Operator &op, unsigned position) const {
   if (statesShapeOnly(op, position))
     return UnneededReason::ShapeOnly;
@@ -106,6 +126,8 @@ std::optional<UnneededReason> Build::whyUnneeded(const Operator &op, unsigned po
     return UnneededReason::BranchNotTaken;
   if (isNotInSlice(op, position))
     return UnneededReason::NotInSlice;
+  if (isTakenAway(op, position))
+    return UnneededReason::TakenAway;
   return std::nullopt;
 }
 

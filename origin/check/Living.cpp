@@ -170,6 +170,7 @@ private:
                     .Case("branch-not-taken", &Living::notBranch)
                     .Case("not-in-slice", &Living::notInSlice)
                     .Case("empty", &Living::notEmpty)
+                    .Case("taken-away", &Living::notTakenAway)
                     .Default(nullptr);
     if (!rule)
       return words("that is no reason");
@@ -341,6 +342,34 @@ private:
     bool nothing = true;
     file.forEachOutput(user, [&](int32_t tensor) { nothing = nothing && (tensor < 0 || elements(tensor) == 0); });
     return nothing ? nullptr : "neither it nor what comes of it is empty";
+  }
+
+  /// What moves elements led it to where it is.
+  int32_t unmoved(int32_t tensor) const {
+    for (unsigned steps = 0; steps < 16 && tensor >= 0 && file.producer[tensor] >= 0; ++steps) {
+      auto maker = static_cast<uint32_t>(file.producer[tensor]);
+      const OperatorInfo *info = file.opcode(maker).like;
+      if (!info || !info->has(Trait::DataMovement) || inputs[maker].empty())
+        break;
+      tensor = inputs[maker][0];
+    }
+    return tensor;
+  }
+
+  const char *notTakenAway(uint32_t user, uint32_t operand) const {
+    auto is = [&](int32_t op, circle::BuiltinOperator code) {
+      return op >= 0 && file.opcode(op).like && file.opcode(op).like->code == code && inputs[op].size() == 2;
+    };
+    if (is(static_cast<int32_t>(user), circle::BuiltinOperator::SUB))
+      return operand == 1 ? nullptr : "that operand is what is taken away from";
+    if (!is(static_cast<int32_t>(user), circle::BuiltinOperator::ADD))
+      return "that operator neither adds it nor takes it away";
+    int32_t beside = unmoved(inputs[user][1 - operand]);
+    int32_t difference = beside < 0 ? -1 : file.producer[beside];
+    if (!is(difference, circle::BuiltinOperator::SUB) ||
+        unmoved(inputs[difference][1]) != unmoved(inputs[user][operand]))
+      return "what it is added to is no difference that it was taken away in";
+    return nullptr;
   }
 };
 

@@ -21,6 +21,17 @@ static Rule neutralArithmetic() {
           }};
 }
 
+/// x + (q − x) → q: how gradients are led past a rounding while a network is trained.
+static Rule straightThrough() {
+  auto x = any(), q = any();
+  auto sum = x + (q - x).once();
+  return {"straight-through", "not a tensor and its difference from another one", sum, [=](Match &m) {
+            if (!m[q].isFloat() || m[q].isConstant() || m[x].isConstant() || !m[q].hasShapeOf(m[sum]))
+              return decline("not float, a constant that may be folded instead, or broadcast");
+            return m.replace(q);
+          }};
+}
+
 /// reshape, slice, transpose, pad, … that keep a static shape and the order of the elements keep the value.
 static Rule sameShape() {
   auto x = any();
@@ -111,7 +122,8 @@ Pass RemoveIdentity() {
            {"remove_unnecessary_split", {{Op::SPLIT, {}}, {Op::SPLIT_V, {}}}},
            {"remove_unnecessary_strided_slice", {{Op::STRIDED_SLICE, {}}}},
            {"remove_unnecessary_transpose", {{Op::TRANSPOSE, {}}}}},
-          {neutralArithmetic(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(), clampedBefore()}};
+          {neutralArithmetic(), straightThrough(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(),
+           clampedBefore()}};
 }
 
 } // namespace origo

@@ -93,6 +93,8 @@ static std::string reasonWords(StringRef reason) {
     return "is in no part that is used";
   if (reason == "empty")
     return "has no elements, or nothing comes of it";
+  if (reason == "taken-away")
+    return "is added to a difference that it was taken away in";
   return "for the reason \"" + printable(reason) + "\", which is not one that this version knows";
 }
 

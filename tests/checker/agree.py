@@ -294,7 +294,7 @@ class Editor:
             one = self.some(row["unneeded"])
             key = self.some(["operator", "operand", "reason"])
             one[key] = (self.an_id(False) if key == "operator" else self.random.randrange(4) if key == "operand" else
-                        self.some(["shape-only", "times-zero", "branch-not-taken", "not-in-slice", "empty", "luck"]))
+                        self.some(["shape-only", "times-zero", "branch-not-taken", "not-in-slice", "empty", "taken-away", "luck"]))
             return True
 
     def do_constant_from(self):

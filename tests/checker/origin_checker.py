@@ -722,7 +722,7 @@ class Checker:
             return "is another"
         rule = {"shape-only": self.not_shape_only, "times-zero": self.not_times_zero,
                 "branch-not-taken": self.not_branch, "not-in-slice": self.not_in_slice,
-                "empty": self.not_empty}.get(reason)
+                "empty": self.not_empty, "taken-away": self.not_taken_away}.get(reason)
         return rule(user, position) if rule else "was not needed for no reason"
 
     def not_shape_only(self, user, position):
@@ -812,6 +812,29 @@ class Checker:
             return None
         results = [i for i in self.source.results[user] if i >= 0]
         return None if all(self.source.elements(i) == 0 for i in results) else "is not empty"
+
+    def unmoved(self, tensor):
+        for _ in range(16):
+            maker = self.source.producer[tensor] if tensor >= 0 else -1
+            if maker < 0 or not self.source.operators[maker].has("DataMovement") or not self.inputs_of(maker):
+                break
+            tensor = self.inputs_of(maker)[0]
+        return tensor
+
+    def not_taken_away(self, user, position):
+        def is_a(op, name):
+            return op >= 0 and self.source.operators[op].name == name and len(self.inputs_of(op)) == 2
+
+        if is_a(user, "SUB"):
+            return None if position == 1 else "is what is taken away from"
+        if not is_a(user, "ADD"):
+            return "is neither added nor taken away"
+        beside = self.unmoved(self.inputs_of(user)[1 - position])
+        difference = self.source.producer[beside] if beside >= 0 else -1
+        if not is_a(difference, "SUB") or \
+                self.unmoved(self.inputs_of(difference)[1]) != self.unmoved(self.inputs_of(user)[position]):
+            return "is added to what it was not taken away from"
+        return None
 
     # Law 8 where a map was found: a fate needs evidence.
 
