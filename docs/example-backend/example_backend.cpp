@@ -52,7 +52,7 @@ static std::string commonScope(const OriginMap &map, const std::vector<uint32_t>
   std::vector<std::string> common;
   for (size_t i = 0; i < ids.size(); ++i) {
     const SourceOperator *op = map.source.findOperator(ids[i]);
-    std::vector<std::string> scopes = scopesOf(op ? map.source.nameOf(*op) : "");
+    std::vector<std::string> scopes = scopesOfName(op ? map.source.nameOf(*op) : "");
     if (i == 0)
       common = scopes;
     common.resize(std::min(common.size(), scopes.size()));

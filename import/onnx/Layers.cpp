@@ -1,5 +1,7 @@
 #include "import/onnx/Layers.h"
 
+#include "origin/Naming.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -85,36 +87,19 @@ bool byNamespace(const NodeProto &node, SourceLayer &layer) {
   return !layer.scope.empty();
 }
 
-/// A path whose last part is the operator: PyTorch's "/model/stft/Slice_2", TensorFlow's "model/relu_36/Relu:0".
-bool byPath(StringRef name, SourceLayer &layer) {
-  name = name.split(';').first; // converters join names
-  llvm::SmallVector<StringRef> parts;
-  name.split(parts, '/', -1, false);
-  if (parts.size() < 2)
-    return false;
-  parts.pop_back();
-  // What is no layer: the call that TensorFlow wraps a model in, and the prefix of a graph that was inlined.
-  while (!parts.empty() && (parts.front().contains("PartitionedCall") || parts.front().contains("__Inline_")))
-    parts.erase(parts.begin());
-  for (StringRef part : parts)
-    if (layer.scope.size() < deepestScope)
-      layer.scope.push_back(part.str());
-  return !layer.scope.empty();
+/// What names say, by the rules for all formats.
+bool byName(StringRef name, SourceLayer &layer) {
+  origin::NamedLayer named = origin::layerOfName(name);
+  size_t outer = 0; // bytes of the scope before
+  for (size_t i = 0; i < named.depth; ++i) {
+    layer.scope.emplace_back(named.scopes[i].substr(outer));
+    outer = named.scopes[i].size() + 1;
+  }
+  return named.depth > 0;
 }
-bool byNodeName(const NodeProto &node, SourceLayer &layer) { return byPath(node.name, layer); }
+bool byNodeName(const NodeProto &node, SourceLayer &layer) { return byName(node.name, layer); }
 bool byResultName(const NodeProto &node, SourceLayer &layer) {
-  return !node.outputs.empty() && byPath(node.outputs[0], layer);
-}
-
-/// Paddle: "hardsigmoid_2.tmp_0".
-bool byTemporary(const NodeProto &node, SourceLayer &layer) {
-  if (node.outputs.empty())
-    return false;
-  auto [name, rest] = node.outputs[0].split(".tmp_");
-  if (name.empty() || rest.empty())
-    return false;
-  layer.scope.push_back(name.str());
-  return true;
+  return !node.outputs.empty() && byName(node.outputs[0], layer);
 }
 
 /// PyTorch up to 1.12 numbers nodes and values, and tells the module in the names of its parameters only:
@@ -141,8 +126,8 @@ bool byParameter(const NodeProto &node, SourceLayer &layer) {
 }
 
 /// How exporters tell the layer of a node. The first that does so counts.
-constexpr bool (*spellings[])(const NodeProto &, SourceLayer &) = {byNameScopes, byNamespace, byNodeName,
-                                                                   byResultName, byTemporary, byParameter};
+constexpr bool (*spellings[])(const NodeProto &, SourceLayer &) = {byNameScopes, byNamespace, byNodeName, byResultName,
+                                                                   byParameter};
 
 struct Line {
   StringRef file, function;

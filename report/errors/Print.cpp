@@ -61,6 +61,18 @@ struct Firsts {
   }
 };
 
+/// The name of the layer that makes a tensor: as exporters told it, or else the tensor's own.
+llvm::StringRef layerName(const ErrorReport &report, const Value &value) {
+  llvm::StringRef name;
+  if (const Operator *maker = value.producer(); maker && report.listing)
+    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
+      const origin::SourceOperator *op = report.listing->findOperator(id);
+      if (op && op->layer && name.empty())
+        name = report.listing->nameOf(*op);
+    });
+  return name.empty() ? value.name.text() : name;
+}
+
 /// The line of a program that called what makes a tensor; empty: it is not known.
 std::string lineOf(const ErrorReport &report, const Value &value) {
   std::string line;
@@ -142,7 +154,7 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
 void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os) {
   Scopes scopes;
   for (const ErrorRow &row : report.rows)
-    scopes.add(row.value->name);
+    scopes.add(layerName(report, *row.value));
   struct Line {
     ScopeLine scope;
     const ErrorRow *worst;
@@ -154,7 +166,7 @@ void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm
   for (const ErrorRow &row : report.rows) {
     if (!row.unmeasured.empty())
       continue;
-    for (const ScopeLine &scope : scopes.linesOf(row.value->name)) {
+    for (const ScopeLine &scope : scopes.linesOf(layerName(report, *row.value))) {
       auto [at, isNew] = known.try_emplace(scope.key, lines.size());
       if (isNew)
         lines.push_back({scope, &row});
