@@ -12,14 +12,16 @@ namespace origo::commands {
 using namespace report;
 
 template <>
-inline constexpr auto choicesOf<Rows> =
-    std::to_array<ChoiceOf<Rows>>({{"operator", Rows::Operators, "each written operator (default)"},
-                                   {"source", Rows::Sources, "each operator of the source"},
-                                   {"scope", Rows::Scopes, "each scope in their names: block3/, block3/conv/"},
-                                   {"tensor", Rows::Tensors, "each tensor"},
-                                   {"memory", Rows::Memory, "each tensor that takes memory while most is taken"},
-                                   {"subgraph", Rows::Subgraphs, "each subgraph"},
-                                   {"model", Rows::Model, "the model"}});
+inline constexpr auto choicesOf<Rows> = std::to_array<ChoiceOf<Rows>>(
+    {{"operator", Rows::Operators, "each written operator (default)"},
+     {"source", Rows::Sources, "each operator of the source"},
+     {"scope", Rows::Scopes, "each scope in their names: block3/, block3/conv/"},
+     {"line", Rows::Lines, "each line of the program that made the source, where it is known"},
+     {"file", Rows::Files, "each file of that program"},
+     {"tensor", Rows::Tensors, "each tensor"},
+     {"memory", Rows::Memory, "each tensor that takes memory while most is taken"},
+     {"subgraph", Rows::Subgraphs, "each subgraph"},
+     {"model", Rows::Model, "the model"}});
 
 namespace {
 

@@ -3,6 +3,7 @@
 #include "commands/Files.h"
 #include "import/onnx/Onnx.h"
 #include "ir/Undetermined.h"
+#include "origin/DebugLines.h"
 #include "passes/Pipeline.h"
 #include "passes/onnx/LowerOnnx.h"
 
@@ -198,6 +199,23 @@ static std::string linesOf(const origin::Listing &listing, uint32_t id) {
   return text;
 }
 
+static origin::Violation otherLines() {
+  return {4, "the map says of other lines that they called the source's operators than the file"};
+}
+
+std::vector<origin::Violation> checkDebugLines(const origin::OriginMap &map, const origin::ModelFile &source) {
+  const origin::Listing &told = map.source;
+  origin::Listing listing = origin::list(source.view());
+  if (told.stacks.empty() || told.operatorCount() != listing.operatorCount()) // which is said elsewhere
+    return {};
+  if (auto lines = source.metadata(origin::debugMetadataName))
+    origin::addDebugLines(source.view(), *lines, listing);
+  for (uint32_t id = 0; id < told.operatorCount(); ++id)
+    if (linesOf(told, id) != linesOf(listing, id))
+      return {otherLines()};
+  return {};
+}
+
 llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source) {
   std::vector<origin::Violation> violations;
   const origin::Listing &told = map.source;
@@ -225,7 +243,7 @@ llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginM
     isLined |= llvm::all_of(operators, [&](uint32_t id) { return linesOf(told, id) == linesOf(listing, id); });
   }
   if (!isLined)
-    violations.push_back({4, "the map says of other lines that they called the source's operators than the file"});
+    violations.push_back(otherLines());
   return violations;
 }
 

@@ -2,6 +2,7 @@
 
 #include "import/Import.h"
 #include "import/onnx/Layers.h"
+#include "origin/Files.h"
 #include "origin/check/Violation.h"
 
 namespace origo::commands {
@@ -14,6 +15,8 @@ llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore
 /// Where a map says other things of layers and lines than the model that its source is. Lines may be left out, and be
 /// relative or whole.
 llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source);
+/// The same where the source is no ONNX model, of the lines in its `debug_metadata`.
+std::vector<origin::Violation> checkDebugLines(const origin::OriginMap &map, const origin::ModelFile &source);
 
 /// The graph as it is listed as the source: its nodes, before they are replaced.
 llvm::Expected<Imported> readOnnxNodes(llvm::StringRef path, SourceLines lines = SourceLines::Relative);

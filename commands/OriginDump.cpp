@@ -76,6 +76,8 @@ llvm::Error checkLaw(const OriginRequest &request, const origin::OriginFile &fil
       return wrong.takeError();
     llvm::append_range(violations, *wrong);
   }
+  if (source && kindOf(request.source) != FileKind::Onnx && file.map->source.namesKnown)
+    llvm::append_range(violations, checkDebugLines(*file.map, *source));
   for (const std::string &text : skipped)
     door.note("not checked: " + text);
   verdict = violations.empty() ? Verdict::Holds : Verdict::Refused;

@@ -3,6 +3,7 @@
 #include "commands/Files.h"
 #include "commands/Onnx.h"
 #include "export/Writer.h"
+#include "origin/Naming.h"
 #include "origin/codec/OriginFile.h"
 
 #include "llvm/ADT/ScopeExit.h"
@@ -90,7 +91,7 @@ llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef 
     for (const auto &graph : source.subgraphs)
       for (const Operator &op : graph->operators)
         for (const Value *result : op.results())
-          if (result && (result->name == word || result->name.text().starts_with(scope)))
+          if (result && (result->name == word || llvm::is_contained(origin::scopesOfName(result->name.text()), scope)))
             layers.insert(&op);
     if (layers.size() == before && isNumber)
       for (const Operator &op : source.subgraphs[0]->operators)

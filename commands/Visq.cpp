@@ -14,6 +14,12 @@ namespace origo::commands {
 
 using namespace report;
 
+template <>
+inline constexpr auto choicesOf<ErrorsBy> = std::to_array<ChoiceOf<ErrorsBy>>(
+    {{"scope", ErrorsBy::Scope, "a line a scope of names"},
+     {"line", ErrorsBy::Line, "a line of the program that made the source, where it is known"},
+     {"file", ErrorsBy::File, "a file of that program"}});
+
 namespace {
 
 /// Runs a model and what was made of it, and tells how far apart their tensors are.
@@ -31,6 +37,7 @@ struct VisqRequest {
   std::string statisticsFile;
   std::vector<std::string> merge; ///< instead of running the models
   bool byScope = false, dot = false;
+  std::optional<ErrorsBy> by;
   std::string json, mpeir, mse, tae, srmse; ///< are written
   unsigned batch = 0;
   eval::Engine engine = eval::Engine::Fast;
@@ -65,7 +72,8 @@ constexpr std::array ownRows{
                                      {.also = "stats", .writes = true}),
     option<&Request::merge>("merge", "FILE,…",
                             "Takes what was measured from these files instead of running the models"),
-    option<&Request::byScope>("by_scope", "A line a scope of names"),
+    option<&Request::by>("by", "", "Brings layers together:"),
+    option<&Request::byScope>("by_scope", "The same as --by=scope"),
     option<&Request::json>("json", "FILE", "Writes everything as JSON", {.writes = true}),
     option<&Request::engine>("engine", "ENGINE", "What computes:"),
     option<&Request::threads>("threads", "N", "Threads of a run (1)"),
@@ -344,8 +352,8 @@ llvm::Expected<bool> Visq::run() {
   if (request.bound)
     return findLayers(*run, report);
   door.phase(nullptr);
-  if (request.byScope && request.json != "-")
-    printErrorScopes(report, metric, llvm::outs());
+  if ((request.by || request.byScope) && request.json != "-")
+    printErrorsBy(report, request.by.value_or(ErrorsBy::Scope), metric, llvm::outs());
   else if (files.empty() && request.statisticsFile.empty())
     printErrors(report, metric, part->own ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
   return !request.limit || !exceedsLimit(report, metric);

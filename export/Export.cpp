@@ -1,5 +1,6 @@
 #include "export/Export.h"
 
+#include "export/DebugLines.h"
 #include "export/Layout.h"
 #include "export/OriginMapOf.h"
 #include "export/Tables.h"
@@ -115,6 +116,7 @@ llvm::Error exportModel(Model &model, const origin::Lineage &lineage, llvm::Stri
   auto inPath = [&](llvm::Error error) { return inFile(path, std::move(error)); };
   if (llvm::Error error = dropStaleMetadata(model, options))
     return inPath(std::move(error));
+  writeDebugLines(model, lineage);
   model.number();
   model.restFiles();
   if (llvm::Error error = checkExpressible(model, options.format))

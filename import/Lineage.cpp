@@ -1,6 +1,7 @@
 #include "import/Lineage.h"
 
 #include "ir/Printable.h"
+#include "origin/DebugLines.h"
 #include "origin/Fingerprint.h"
 #include "origin/Utf8.h"
 #include "origin/codec/Embedded.h"
@@ -109,6 +110,8 @@ void Lineages::restart(const origin::ModelView &view) {
   model.becomeSource();
   auto listing = std::make_shared<origin::Listing>(origin::describe(view));
   origin::measure(view, *listing);
+  if (auto lines = metadata(model, origin::debugMetadataName))
+    origin::addDebugLines(view, *lines, *listing);
   listing->file = baseName(source);
   imported.lineage.source = std::move(listing);
 }

@@ -361,16 +361,6 @@ struct OriginMap {
   }
 };
 
-/// The name scopes that something is in, outermost first: "a/" and "a/b/" of "a/b/c". Where names are joined by ";", as
-/// converters do, the first one counts. At most 16, for a name may consist of slashes.
-inline std::vector<std::string> scopesOf(std::string_view name) {
-  std::vector<std::string> scopes;
-  name = name.substr(0, name.find(';'));
-  for (size_t at = name.find('/'); at != name.npos && scopes.size() < 16; at = name.find('/', at + 1))
-    scopes.emplace_back(name.substr(0, at + 1));
-  return scopes;
-}
-
 /// What import hands to export beside the graph: the source's listing, and the runs before this one.
 struct Lineage {
   std::shared_ptr<const Listing> source;

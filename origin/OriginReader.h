@@ -1,5 +1,6 @@
 #pragma once
 
+#include "origin/Naming.h"
 #include "origin/OriginMap.h"
 
 #include <memory>

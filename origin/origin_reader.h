@@ -1076,35 +1076,199 @@ static inline int origo_next_signature(origo_signature_cursor *cursor, origo_sig
   return !cursor->in.failed;
 }
 
-/* ---- Scopes: what names say of the layer that something is in. ---- */
+/* ---- Scopes: what names say of the layer that something is in, by the rules of origin/Naming.h. ---- */
 
 typedef struct {
-  origo_text name;
-  size_t at, left;
+  origo_text path, leaf; /* path: of the modules; leaf: what the innermost calls the operator, which may be empty */
+  char separator;
+  int is_class;
+  size_t at, outermost, left;
 } origo_scopes;
 
-/* Of the first one where names are joined by ";", as converters do; at most 16, for a name may consist of slashes. */
-static inline origo_scopes origo_scopes_of(origo_text name) {
-  origo_scopes scopes;
-  const char *end = (const char *)memchr(name.data, ';', name.size);
-  scopes.name.data = name.data;
-  scopes.name.size = end ? (size_t)(end - name.data) : name.size;
-  scopes.at = 0;
-  scopes.left = 16;
-  return scopes;
+static inline origo_text origo__slice(origo_text text, size_t begin, size_t end) {
+  text.data += begin;
+  text.size = end - begin;
+  return text;
 }
 
-/* The outermost first: "a/" and "a/b/" of "a/b/c". */
-static inline int origo_next_scope(origo_scopes *scopes, origo_text *scope) {
-  const char *from = scopes->name.data + scopes->at;
-  const char *slash = (const char *)memchr(from, '/', scopes->name.size - scopes->at);
-  if (!slash || !scopes->left)
+static inline int origo__begins(origo_text text, const char *with) {
+  size_t size = strlen(with);
+  return text.size >= size && !memcmp(text.data, with, size);
+}
+
+static inline int origo__is(origo_text text, const char *word) {
+  return text.size == strlen(word) && origo__begins(text, word);
+}
+
+/* Where it begins; the size of the text: nowhere. */
+static inline size_t origo__find(origo_text text, size_t from, const char *what) {
+  size_t size = strlen(what);
+  for (; from + size <= text.size; ++from)
+    if (!memcmp(text.data + from, what, size))
+      return from;
+  return text.size;
+}
+
+static inline size_t origo__rfind(origo_text text, const char *what) {
+  size_t size = strlen(what), at = text.size;
+  for (; at >= size; --at)
+    if (!memcmp(text.data + at - size, what, size))
+      return at - size;
+  return text.size;
+}
+
+static inline size_t origo__end_of_digits(origo_text text, size_t from) {
+  while (from < text.size && text.data[from] >= '0' && text.data[from] <= '9')
+    ++from;
+  return from;
+}
+
+static inline int origo__is_number(origo_text text) { return text.size && origo__end_of_digits(text, 0) == text.size; }
+
+/* Without the mark and a number, if it ends so. */
+static inline origo_text origo__without_numbered(origo_text text, const char *mark) {
+  size_t end = text.size, size = strlen(mark);
+  while (end && text.data[end - 1] >= '0' && text.data[end - 1] <= '9')
+    --end;
+  if (end < text.size && end >= size && !memcmp(text.data + end - size, mark, size))
+    text.size = end - size;
+  return text;
+}
+
+static inline int origo__is_call(origo_text part) {
+  return origo__begins(part, "StatefulPartitionedCall") || origo__begins(part, "PartitionedCall") ||
+         ((origo__begins(part, "jit(") || origo__begins(part, "pjit(")) && part.data[part.size - 1] == ')') ||
+         origo__find(part, 0, "__Inline_") < part.size;
+}
+
+static inline int origo__at_last_slash(origo_text name, origo_scopes *cut) {
+  size_t at = origo__rfind(name, "/");
+  if (at == name.size)
     return 0;
-  --scopes->left;
-  scopes->at += (size_t)(slash - from) + 1;
-  scope->data = scopes->name.data;
-  scope->size = scopes->at;
+  cut->path = origo__slice(name, 0, at);
+  cut->leaf = origo__slice(name, at + 1, name.size);
   return 1;
+}
+
+static inline int origo__by_classes(origo_text name, origo_scopes *cut) {
+  size_t end = origo__find(name, 0, ";");
+  if (end == name.size ||
+      !(end + 1 == name.size || name.data[end + 1] == ';' || origo__is_number(origo__slice(name, end + 1, name.size))))
+    return 0;
+  cut->path = origo__slice(name, 0, end);
+  cut->leaf = origo__slice(name, origo__rfind(name, ";") + 1, name.size);
+  return 1;
+}
+
+static inline int origo__by_colons(origo_text name, origo_scopes *cut) {
+  static const char *const none[] = {"onnx", "aten", "prim", "tico", "unknown"};
+  size_t at = origo__rfind(name, "::"), i;
+  if (at == name.size || origo__find(name, 0, "/") < name.size)
+    return 0;
+  cut->path = origo__slice(name, 0, at);
+  cut->leaf = origo__slice(name, at + 2, name.size);
+  for (i = 0; i < sizeof none / sizeof *none; ++i)
+    if (origo__is(cut->path, none[i]))
+      return 0;
+  return 1;
+}
+
+static inline int origo__by_temporary(origo_text name, origo_scopes *cut) {
+  origo_text path = origo__without_numbered(name, ".tmp_");
+  if (path.size == name.size || origo__find(path, 0, "/") < path.size)
+    return 0;
+  cut->path = path;
+  cut->leaf = origo__slice(name, path.size + 1, name.size);
+  return 1;
+}
+
+static inline int origo__by_modules(origo_text name, origo_scopes *cut) {
+  size_t at, end;
+  if (!origo__begins(name, "/"))
+    return 0;
+  at = origo__find(name, 0, "_output_");
+  if (at < name.size) {
+    end = origo__end_of_digits(name, at + 8);
+    if (end > at + 8 && (end == name.size || name.data[end] == '/'))
+      name.size = at;
+  }
+  return origo__at_last_slash(name, cut);
+}
+
+static inline int origo__by_traces(origo_text name, origo_scopes *cut) {
+  return (origo__begins(name, "jit(") || origo__begins(name, "pjit(")) && origo__at_last_slash(name, cut);
+}
+
+static inline int origo__by_numbered(origo_text name, origo_scopes *cut) {
+  origo_text own = origo__without_numbered(origo__without_numbered(name, ":"), "__");
+  return own.size != name.size && origo__at_last_slash(own, cut);
+}
+
+static inline size_t origo__end_of_part(const origo_scopes *scopes, size_t at) {
+  const char *found = scopes->is_class || at >= scopes->path.size
+                          ? 0
+                          : (const char *)memchr(scopes->path.data + at, scopes->separator, scopes->path.size - at);
+  return found ? (size_t)(found - scopes->path.data) : scopes->path.size;
+}
+
+/* The outermost first, without a separator behind it: "a" and "a/b" of "a/b/c". */
+static inline int origo_next_scope(origo_scopes *scopes, origo_text *scope) {
+  size_t begin, end, next;
+  while (scopes->left && scopes->at < scopes->path.size) {
+    begin = scopes->at;
+    end = origo__end_of_part(scopes, begin);
+    scopes->at = end + 1;
+    *scope = origo__slice(scopes->path, begin, end);
+    if (begin == end || origo__is_call(*scope))
+      continue;
+    while (scopes->separator == '.' && end < scopes->path.size) {
+      next = origo__end_of_part(scopes, end + 1);
+      if (!origo__is_number(origo__slice(scopes->path, end + 1, next)))
+        break;
+      end = next;
+    }
+    scopes->at = end + 1;
+    if (scopes->left == 16)
+      scopes->outermost = begin;
+    --scopes->left;
+    *scope = origo__slice(scopes->path, scopes->outermost, end);
+    return 1;
+  }
+  return 0;
+}
+
+/* At most 16 of them, for a name may consist of separators. */
+static inline origo_scopes origo_scopes_of(origo_text name) {
+  static const struct {
+    int (*cut)(origo_text name, origo_scopes *cut);
+    char separator;
+    int of_whole;
+  } rules[] = {{origo__by_classes, '/', 1},   {origo__by_colons, '.', 0}, {origo__by_temporary, '/', 0},
+               {origo__by_modules, '/', 0},   {origo__by_traces, '/', 0}, {origo__by_numbered, '/', 0},
+               {origo__at_last_slash, '/', 0}};
+  origo_scopes scopes, first;
+  origo_text scope, part = name;
+  size_t at, end, i;
+  int whole;
+  for (whole = 1; whole >= 0; --whole)
+    for (at = 0; at <= name.size; at = end + 1) {
+      end = whole ? name.size : at + origo__find(origo__slice(name, at, name.size), 0, ";");
+      part = origo__slice(name, at, end);
+      for (i = 0; i < sizeof rules / sizeof *rules; ++i) {
+        memset(&scopes, 0, sizeof scopes);
+        if (rules[i].of_whole != whole || !rules[i].cut(part, &scopes))
+          continue;
+        scopes.separator = rules[i].separator;
+        scopes.is_class = scopes.separator == '.' && origo__begins(scopes.path, "torch.nn.");
+        scopes.left = 16;
+        first = scopes;
+        if (origo_next_scope(&scopes, &scope))
+          return first;
+      }
+    }
+  memset(&scopes, 0, sizeof scopes);
+  scopes.leaf = origo__slice(name, 0, origo__find(name, 0, ";"));
+  return scopes;
 }
 
 /* ---- The ledger: what is gone. Operators by id, then tensors by id. ---- */

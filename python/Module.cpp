@@ -395,6 +395,8 @@ py::str metricsCsv(const LoadedModel &model, const std::string &per, const Loade
                           {{"operator", Rows::Operators},
                            {"source", Rows::Sources},
                            {"scope", Rows::Scopes},
+                           {"line", Rows::Lines},
+                           {"file", Rows::Files},
                            {"tensor", Rows::Tensors},
                            {"subgraph", Rows::Subgraphs},
                            {"model", Rows::Model}});

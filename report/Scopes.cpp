@@ -1,13 +1,13 @@
 #include "report/Scopes.h"
 
-#include "origin/OriginMap.h"
+#include "origin/Naming.h"
 
 using namespace origo;
 using namespace origo::report;
 
 void Scopes::add(llvm::StringRef name) {
   const std::string *outer = nullptr;
-  auto all = origin::scopesOf(name);
+  auto all = origin::scopesOfName(name);
   for (const std::string &scope : all) {
     if (outer)
       scopes[*outer] = true;
@@ -17,8 +17,8 @@ void Scopes::add(llvm::StringRef name) {
 }
 
 std::vector<std::string> Scopes::scopesOf(llvm::StringRef name) const {
-  std::vector<std::string> all = origin::scopesOf(name);
-  std::string own = name.split(';').first.str() + "/";
+  std::vector<std::string> all = origin::scopesOfName(name);
+  std::string own = origin::ownScope(name);
   if ((all.empty() || all.back() != own) && scopes.contains(own))
     all.push_back(own);
   return all;

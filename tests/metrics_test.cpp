@@ -199,10 +199,13 @@ void expectExactShares(const Imported &imported, const Model *source, const std:
   EXPECT_EQ(sum(metrics, &SourceMetrics::operations), operations) << name;
   EXPECT_EQ(sum(metrics, &SourceMetrics::bytes), bytes) << name;
   EXPECT_EQ(metrics.operators.size(), imported.model->operatorCount()) << name;
-  uint64_t ofScopes = 0;
+  uint64_t ofScopes = 0, ofLines = 0;
   for (const ScopeMetrics &line : byScope(metrics, *imported.lineage.source))
     ofScopes += line.scope.level == 1 ? line.sum.macs : 0;
   EXPECT_EQ(ofScopes, macs) << name;
+  for (const ScopeMetrics &line : byLine(metrics, *imported.lineage.source, false))
+    ofLines += line.sum.macs;
+  EXPECT_EQ(ofLines, macs) << name;
 }
 
 TEST(Scopes, EachLevelAddsUp) {

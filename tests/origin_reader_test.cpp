@@ -1,5 +1,6 @@
 #include "RandomMap.h"
 
+#include "origin/Naming.h"
 #include "origin/codec/Embedded.h"
 #include "origin/codec/Json.h"
 #include "origin/codec/LaterSteps.h"
@@ -7,9 +8,13 @@
 #include "schema/circle_generated.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include "gtest/gtest.h"
+
+#include <map>
+#include <random>
 
 using namespace origo::origin;
 using origo::test::randomMap;
@@ -250,25 +255,75 @@ OriginMap someMap(unsigned seed) {
 
 } // namespace
 
-TEST(OriginMap, ScopesOfNames) {
-  using Scopes = std::vector<std::string>;
-  std::pair<std::string, Scopes> cases[] = {{"a/b/c", {"a/", "a/b/"}},
-                                            {"a/b;c/d/e", {"a/"}},
-                                            {"a/;", {"a/"}},
-                                            {";a/", {}},
-                                            {"a", {}},
-                                            {"", {}},
-                                            {"/", {"/"}}};
-  for (auto &[name, scopes] : cases)
-    EXPECT_EQ(scopesOf(name), scopes) << name;
-  EXPECT_EQ(scopesOf(std::string(1000, '/')).size(), 16u);
-  for (std::string name : {"a/b/c", "a/b;c/d/e", "a/;", ";a/", "a", "", "/", "////////////////////"}) {
-    std::vector<char> bytes(name.begin(), name.end()); // no more than these may be read
-    auto rest = origo_scopes_of({bytes.empty() ? "" : bytes.data(), bytes.size()});
-    Scopes scopes;
-    for (origo_text scope; origo_next_scope(&rest, &scope);)
-      scopes.push_back(text(scope));
-    EXPECT_EQ(scopes, scopesOf(name)) << name;
+/// The scopes and the leaf as the C reader tells them, and as C++ does, each with "/" behind it.
+static std::pair<std::vector<std::string>, std::string> layerInC(const std::string &name) {
+  std::vector<char> bytes(name.begin(), name.end()); // no more than these may be read
+  auto rest = origo_scopes_of({bytes.empty() ? "" : bytes.data(), bytes.size()});
+  std::vector<std::string> scopes;
+  for (origo_text scope; origo_next_scope(&rest, &scope);)
+    scopes.push_back(text(scope) + "/");
+  return {scopes, text(rest.leaf)};
+}
+
+TEST(Naming, EachExportersNames) {
+  auto file = llvm::MemoryBuffer::getFile(ORIGO_SOURCE_DIR "/tests/naming.tsv");
+  ASSERT_TRUE(bool(file));
+  std::map<std::string, size_t> names, without;
+  llvm::SmallVector<llvm::StringRef> lines, cells;
+  (*file)->getBuffer().split(lines, '\n', -1, false);
+  for (llvm::StringRef line : llvm::ArrayRef(lines).drop_front()) {
+    cells.clear();
+    line.split(cells, '\t');
+    ASSERT_EQ(cells.size(), 4u) << line.str();
+    std::string name = cells[1].str(), told, exporter = cells[0].str();
+    NamedLayer layer = layerOfName(name);
+    for (size_t i = 0; i < layer.depth; ++i)
+      told += (i ? " " : "") + std::string(layer.scopes[i]);
+    EXPECT_EQ(told, cells[2].str()) << name;
+    EXPECT_EQ(std::string(layer.leaf), cells[3].str()) << name;
+    EXPECT_EQ(layerInC(name), std::pair(scopesOfName(name), std::string(layer.leaf))) << name;
+    ++names[exporter];
+    without[exporter] += layer.depth == 0 || layer.scopes[0] == name || layer.scopes[0] == "main";
+  }
+  size_t exporters = 0;
+  for (auto &[exporter, count] : names)
+    if (exporter != "whatever") {
+      exporters += count >= 10;
+      EXPECT_EQ(without[exporter], 0u) << exporter;
+    }
+  EXPECT_GE(exporters, 8u);
+}
+
+TEST(Naming, AnyName) {
+  std::mt19937 random(1);
+  const std::vector<std::string> parts = {"/",         ";",
+                                          "::",        ".",
+                                          "a",         "b",
+                                          "0",         "12",
+                                          "__",        ":",
+                                          "jit(",      ")",
+                                          ".tmp_",     "_output_",
+                                          "torch.nn.", "onnx",
+                                          "__Inline_", "PartitionedCall",
+                                          "\xff",      std::string(1, 0)};
+  for (unsigned i = 0; i < 20000; ++i) {
+    std::string name;
+    for (unsigned left = random() % 12; left; --left)
+      name += parts[random() % parts.size()];
+    NamedLayer layer = layerOfName(name);
+    EXPECT_EQ(layerInC(name), std::pair(scopesOfName(name), std::string(layer.leaf))) << name;
+    // What a listing holds as scopes and a name is a path, and has the same scopes again.
+    std::vector<std::string> scopes = scopesOfName(name);
+    EXPECT_LE(scopes.size(), 16u);
+    for (size_t at = 1; at < scopes.size(); ++at)
+      EXPECT_EQ(scopes[at].compare(0, scopes[at - 1].size() - 1, scopes[at - 1], 0, scopes[at - 1].size() - 1), 0)
+          << name;
+  }
+  for (const char *part : {"/", ";", "a/", "::", ".0", "1", "jit(", "_output_1", ".tmp_0", "__1", ";a/"}) {
+    std::string name;
+    while (name.size() < 1000000)
+      name += part;
+    EXPECT_EQ(layerInC(name).first, scopesOfName(name)); // and it takes no time
   }
 }
 

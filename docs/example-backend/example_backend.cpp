@@ -1,178 +1,74 @@
-// Generates C from a .circle model of float32 operators: a kernel for each operator, with the layers of the source that
-// it does the work of, and beside it the table that brings the offsets of a trace back to these layers.
-// usage: example_backend MODEL.circle OUTPUT.c KERNELS.json
-#include "circle_generated.h"
-#include "origin/OriginReader.h"
+// Generates C from a .circle model: a function for each operator, called as the layer of the source that it does the
+// work of, and beside it what debuggers and profilers need to speak of these layers. usage: example_backend
+// MODEL.circle NAME     writes NAME.c, NAME.weights, NAME.layers, NAME-gdb.py and NAME.json
+#include "calls.h"
+#include "layers.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdio>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <map>
+#include <set>
 
 using namespace origo::origin;
-using circle::BuiltinOperator;
-
-[[noreturn]] static void refuse(const std::string &why) { throw std::runtime_error(why); }
-
-/// Names are any bytes that the author of the model chose. In a comment they must end neither it nor its line, and what
-/// is left here can do nothing to a terminal either.
-static std::string clean(std::string_view name) {
-  std::string result(name);
-  for (char &c : result)
-    if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') && !(c >= '0' && c <= '9') && !std::strchr("/.-", c))
-      c = '_';
-  return result;
-}
-
-static std::string number(auto value) { return std::to_string(value); }
 
 //===---------------------------------------------------------------------------------------------------------------===//
-// Origins as comments
+// Memory
 //===---------------------------------------------------------------------------------------------------------------===//
 
-static std::string sourceOperator(const OriginMap &map, uint32_t id) {
-  const SourceOperator *op = map.source.findOperator(id);
-  return number(id) + (op ? " " + clean(op->op) + " " + clean(map.source.nameOf(*op)) : " of an unknown source");
-}
+/// Places in one block of memory for what does not live at the same time: the smallest hole that is large enough, where
+/// the previous owner is gone.
+class Arena {
+public:
+  size_t size = 0;
 
-static std::string sourceTensor(const OriginMap &map, uint32_t id) {
-  const SourceTensor *tensor = map.source.findTensor(id);
-  return number(id) + (tensor ? " " + clean(tensor->name) : " of an unknown source");
-}
-
-/// The innermost scope that all of these source operators are in; empty: there is none.
-static std::string commonScope(const OriginMap &map, const std::vector<uint32_t> &ids) {
-  std::vector<std::string> common;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const SourceOperator *op = map.source.findOperator(ids[i]);
-    std::vector<std::string> scopes = scopesOf(op ? map.source.nameOf(*op) : "");
-    if (i == 0)
-      common = scopes;
-    common.resize(std::min(common.size(), scopes.size()));
-    while (!common.empty() && common.back() != scopes[common.size() - 1])
-      common.pop_back();
-  }
-  return common.empty() ? "" : common.back();
-}
-
-/// What an operator does the work of, a line each, as #line would tell of one.
-static std::string originLines(const OriginMap &map, const OperatorRow &row) {
-  std::string result;
-  for (uint32_t id : row.origins)
-    result += "/* origin " + sourceOperator(map, id) + " */\n";
-  if (std::string scope = commonScope(map, row.origins); !scope.empty())
-    result += "/* scope " + clean(scope) + " */\n";
-  if (!row.syntheticReason.empty())
-    result += "/* nobody wrote it: " + clean(row.syntheticReason) + " */\n";
-  for (const Word &pass : row.passes)
-    result += "/* pass " + clean(pass) + " */\n";
-  return result;
-}
-
-/// What a tensor stands for, or where the values of a constant come from.
-static std::string tensorLine(const OriginMap &map, const TensorRow *row) {
-  if (!row)
-    return "";
-  std::string text;
-  for (const MapRelation &relation : row->relations)
-    text += (relation.exact ? " is " : " near ") + sourceTensor(map, relation.tensor) +
-            (relation.steps.empty() ? "" : " transformed") + ",";
-  if (row->relations.empty())
-    for (uint32_t id : row->tensors) // of a constant
-      text += " from " + sourceTensor(map, id) + ",";
-  for (uint32_t id : row->operators)
-    text += " with " + sourceOperator(map, id) + " worked in,";
-  if (!text.empty())
-    text.back() = ' ';
-  return text.empty() ? "" : "/*" + text + "*/\n";
-}
-
-/// Layers that the generated code does not have.
-static std::string goneLines(const OriginReader &reader) {
-  std::string result;
-  for (uint32_t id = 0; id < reader.map().source.operatorCount(); ++id)
-    if (const MapLedgerRow *gone = reader.whereIsOperator(id).gone)
-      result += "/* gone " + sourceOperator(reader.map(), id) + ": " + clean(gone->fate) + " by " + clean(gone->pass) +
-                " */\n";
-  return result;
-}
-
-//===---------------------------------------------------------------------------------------------------------------===//
-// The graph
-//===---------------------------------------------------------------------------------------------------------------===//
-
-/// The one subgraph of a verified model, with all indices checked where they are used.
-struct Graph {
-  const circle::Model *model;
-  const circle::SubGraph *main;
-
-  explicit Graph(const std::string &bytes) {
-    flatbuffers::Verifier verifier(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
-    if (!circle::VerifyModelBuffer(verifier))
-      refuse("is not a circle model");
-    model = circle::GetModel(bytes.data());
-    if (!model->subgraphs() || model->subgraphs()->size() != 1)
-      refuse("must have one subgraph");
-    main = model->subgraphs()->Get(0);
-    if (!main || !main->tensors() || !main->operators() || !main->inputs() || !main->outputs())
-      refuse("has an incomplete subgraph");
-  }
-
-  const circle::Tensor &tensor(int32_t index) const {
-    if (index < 0 || static_cast<uint32_t>(index) >= main->tensors()->size())
-      refuse("there is no tensor " + number(index));
-    return *main->tensors()->Get(static_cast<uint32_t>(index));
-  }
-
-  /// Small enough that no index of the generated code overflows an int.
-  std::vector<int> shape(int32_t index) const {
-    std::vector<int> result;
-    int64_t size = 1;
-    if (const auto *dims = tensor(index).shape())
-      for (int dim : *dims) {
-        if (dim < 1 || dim > 1 << 24 || (size *= dim) > 1 << 24)
-          refuse("tensor " + number(index) + " is empty or too large");
-        result.push_back(dim);
+  size_t take(size_t bytes) {
+    bytes = std::max<size_t>(16, (bytes + 15) / 16 * 16);
+    auto hole = bySize.lower_bound({bytes, 0});
+    if (hole == bySize.end()) {
+      // The last hole can be made longer.
+      size_t begin = size;
+      if (!holes.empty() && std::prev(holes.end())->first + std::prev(holes.end())->second == size) {
+        begin = std::prev(holes.end())->first;
+        erase(std::prev(holes.end()));
       }
-    return result;
+      size = begin + bytes;
+      return begin;
+    }
+    auto [length, begin] = *hole;
+    erase(holes.find(begin));
+    if (length > bytes)
+      insert(begin + bytes, length - bytes);
+    return begin;
   }
-  int size(int32_t index) const {
-    int result = 1;
-    for (int dim : shape(index))
-      result *= dim;
-    return result;
+  void give(size_t begin, size_t bytes) {
+    bytes = std::max<size_t>(16, (bytes + 15) / 16 * 16);
+    auto next = holes.lower_bound(begin);
+    if (next != holes.end() && begin + bytes == next->first) {
+      bytes += next->second;
+      next = erase(next);
+    }
+    if (next != holes.begin() && std::prev(next)->first + std::prev(next)->second == begin) {
+      begin = std::prev(next)->first;
+      bytes += std::prev(next)->second;
+      erase(std::prev(next));
+    }
+    insert(begin, bytes);
   }
 
-  /// The bytes of a constant; null: it is none.
-  const flatbuffers::Vector<uint8_t> *constant(int32_t index) const {
-    uint32_t buffer = tensor(index).buffer();
-    const auto *buffers = model->buffers();
-    if (!buffers || buffer >= buffers->size() || !buffers->Get(buffer))
-      return nullptr;
-    if (buffers->Get(buffer)->offset() > 1)
-      refuse("tensor " + number(index) + " lies behind the flatbuffer, which is not supported");
-    const auto *data = buffers->Get(buffer)->data();
-    return data && data->size() ? data : nullptr;
+private:
+  using Holes = std::map<size_t, size_t>; ///< where they begin: how long they are
+  Holes holes;
+  std::set<std::pair<size_t, size_t>> bySize;
+  void insert(size_t begin, size_t bytes) {
+    holes[begin] = bytes;
+    bySize.insert({bytes, begin});
   }
-
-  /// Operand or result `place`; −1: absent.
-  static int32_t at(const flatbuffers::Vector<int32_t> *list, uint32_t place) {
-    return list && place < list->size() ? list->Get(place) : -1;
-  }
-  BuiltinOperator code(const circle::Operator &op) const {
-    const auto *codes = model->operator_codes();
-    if (!codes || op.opcode_index() >= codes->size())
-      refuse("there is no operator code " + number(op.opcode_index()));
-    // Old files have the code in a byte.
-    const circle::OperatorCode &entry = *codes->Get(op.opcode_index());
-    return std::max(entry.builtin_code(), static_cast<BuiltinOperator>(entry.deprecated_builtin_code()));
+  Holes::iterator erase(Holes::iterator hole) {
+    bySize.erase({hole->second, hole->first});
+    return holes.erase(hole);
   }
 };
 
@@ -180,285 +76,270 @@ struct Graph {
 // Code
 //===---------------------------------------------------------------------------------------------------------------===//
 
-static std::string name(int32_t tensor) { return tensor < 0 ? "NULL" : "tensor_" + number(tensor); }
-
-static std::string activation(circle::ActivationFunctionType function) {
-  switch (function) {
-  case circle::ActivationFunctionType::NONE:
-    return "NONE";
-  case circle::ActivationFunctionType::RELU:
-    return "RELU";
-  case circle::ActivationFunctionType::RELU6:
-    return "RELU6";
-  default:
-    refuse(std::string("there is no kernel with the activation ") + circle::EnumNameActivationFunctionType(function));
-  }
-}
-
-static std::string shapeText(const std::vector<int> &shape) {
-  std::string result;
-  for (int dim : shape)
-    result += (result.empty() ? "(const int[]){" : ", ") + number(dim);
-  return result + "}";
-}
-
-/// How many elements a convolution gives along an axis.
-static int length(circle::Padding padding, int in, int filter, int stride) {
-  return padding == circle::Padding::SAME ? (in + stride - 1) / stride : (in - filter + stride) / stride;
-}
-
-/// How many zeros lie before the first element.
-static int zeros(circle::Padding padding, int in, int out, int filter, int stride) {
-  return padding == circle::Padding::SAME ? std::max(0, ((out - 1) * stride + filter - in) / 2) : 0;
-}
-
-static void need(bool holds) {
-  if (!holds)
-    refuse("the shapes or options are not supported");
-}
-
-/// CONV_2D and DEPTHWISE_CONV_2D, whose options have the same names.
-template <class Options>
-static std::string convolution(const Options &options, const std::vector<int> &in, const std::vector<int> &weights,
-                               const std::vector<int> &out, const std::string &x, const std::string &y,
-                               const std::string &bias, const std::string &result) {
-  need(options.dilation_h_factor() == 1 && options.dilation_w_factor() == 1);
-  need(out.size() == 4 && in[0] == out[0]);
-  int strideH = options.stride_h(), strideW = options.stride_w();
-  circle::Padding padding = options.padding();
-  need(strideH > 0 && strideH < 256 && strideW > 0 && strideW < 256);
-  need(out[1] == length(padding, in[1], weights[1], strideH) && out[2] == length(padding, in[2], weights[2], strideW));
-  return "conv_2d(" + x + ", " + shapeText(in) + ", " + y + ", " + shapeText(weights) + ", " + bias + ", " + result + ", " +
-         shapeText(out) + ", " + number(strideH) + ", " + number(strideW) + ", " +
-         number(zeros(padding, in[1], out[1], weights[1], strideH)) + ", " +
-         number(zeros(padding, in[2], out[2], weights[2], strideW)) + ", " + activation(options.fused_activation_function()) +
-         ")";
-}
-
-/// PAD with zeros: how many lie before and behind each axis is a constant.
-static std::string padCall(const Graph &graph, int32_t x, int32_t paddings, int32_t result) {
-  std::vector<int> in = graph.shape(x), out = graph.shape(result), before;
-  need(in.size() == 4 && out.size() == 4 && graph.tensor(paddings).type() == circle::TensorType::INT32);
-  const auto *bytes = graph.constant(paddings);
-  need(bytes && bytes->size() == 8 * sizeof(int32_t));
-  for (size_t axis = 0; axis < 4; ++axis) {
-    int32_t around[2];
-    std::memcpy(around, bytes->data() + axis * sizeof around, sizeof around);
-    need(around[0] >= 0 && around[1] >= 0 && out[axis] - in[axis] == int64_t(around[0]) + around[1]);
-    before.push_back(around[0]);
-  }
-  return "pad(" + name(x) + ", " + shapeText(in) + ", " + name(result) + ", " + shapeText(out) + ", " + shapeText(before) + ")";
-}
-
-/// The call of the runtime that computes an operator. What the kernels take for granted is checked here.
-static std::string call(const Graph &graph, const circle::Operator &op) {
-  auto operand = [&](uint32_t place) { return Graph::at(op.inputs(), place); };
-  int32_t x = operand(0), y = operand(1), bias = operand(2), result = Graph::at(op.outputs(), 0);
-  auto needFloat = [&](int32_t tensor) {
-    if (graph.tensor(tensor).type() != circle::TensorType::FLOAT32)
-      refuse("tensor " + number(tensor) + " is not float32");
-  };
-  needFloat(x);
-  needFloat(result);
-  need(!graph.constant(result));
-  BuiltinOperator code = graph.code(op);
-  if (code == BuiltinOperator::RESHAPE) {
-    need(graph.size(x) == graph.size(result));
-    return "copy(" + name(x) + ", " + name(result) + ", " + number(graph.size(x)) + ")";
-  }
-  if (code == BuiltinOperator::PAD)
-    return padCall(graph, x, y, result);
-  if (code != BuiltinOperator::CONV_2D && code != BuiltinOperator::DEPTHWISE_CONV_2D &&
-      code != BuiltinOperator::FULLY_CONNECTED && code != BuiltinOperator::ADD && code != BuiltinOperator::MUL)
-    refuse("there is no kernel for it");
-  needFloat(y);
-  if (code == BuiltinOperator::ADD || code == BuiltinOperator::MUL) {
-    need(graph.shape(x) == graph.shape(y) && graph.shape(x) == graph.shape(result));
-    auto *addOptions = op.builtin_options_as_AddOptions();
-    auto *mulOptions = op.builtin_options_as_MulOptions();
-    need(addOptions || mulOptions);
-    return (addOptions ? "add(" : "mul(") + name(x) + ", " + name(y) + ", " + name(result) + ", " +
-           number(graph.size(x)) + ", " +
-           activation(addOptions ? addOptions->fused_activation_function() : mulOptions->fused_activation_function()) +
-           ")";
-  }
-
-  std::vector<int> in = graph.shape(x), weights = graph.shape(y), out = graph.shape(result);
-  bool depthwise = code == BuiltinOperator::DEPTHWISE_CONV_2D;
-  need(!weights.empty() && !out.empty() && out.back() == (depthwise ? weights.back() : weights.front()));
-  if (bias >= 0) {
-    needFloat(bias);
-    need(graph.size(bias) == out.back());
-  }
-  if (const auto *options = op.builtin_options_as_FullyConnectedOptions()) {
-    need(weights.size() == 2 && options->weights_format() == circle::FullyConnectedOptionsWeightsFormat::DEFAULT);
-    int batch = graph.size(x) / weights[1];
-    need(graph.size(x) == batch * weights[1] && graph.size(result) == batch * weights[0]);
-    return "fully_connected(" + name(x) + ", " + name(y) + ", " + name(bias) + ", " + name(result) + ", " +
-           number(batch) + ", " + number(weights[1]) + ", " + number(weights[0]) + ", " +
-           activation(options->fused_activation_function()) + ")";
-  }
-  if (depthwise) {
-    const auto *options = op.builtin_options_as_DepthwiseConv2DOptions();
-    need(options && in.size() == 4 && weights.size() == 4 && weights[0] == 1 && in[3] > 0 && weights[3] % in[3] == 0);
-    return "depthwise_" + convolution(*options, in, weights, out, name(x), name(y), name(bias), name(result));
-  }
-  const auto *options = op.builtin_options_as_Conv2DOptions();
-  need(options && in.size() == 4 && weights.size() == 4 && in[3] == weights[3]);
-  return convolution(*options, in, weights, out, name(x), name(y), name(bias), name(result));
-}
-
-/// Float32 tensors, constants with their values; the shape of RESHAPE is needed by nobody any more.
-static std::string tensors(const Graph &graph, const OriginMap &map) {
-  std::string code;
-  for (uint32_t i = 0; i < graph.main->tensors()->size(); ++i) {
-    auto index = static_cast<int32_t>(i);
-    if (graph.tensor(index).type() != circle::TensorType::FLOAT32)
-      continue;
-    size_t size = static_cast<size_t>(graph.size(index));
-    const auto *bytes = graph.constant(index);
-    code += tensorLine(map, map.target.findTensor(0, i));
-    code += std::string("static ") + (bytes ? "const " : "") + "float " + name(index) + "[" + number(size) + "]";
-    if (bytes) {
-      if (bytes->size() != size * sizeof(float))
-        refuse("tensor " + number(i) + " has other bytes than its shape says");
-      code += " = {";
-      for (size_t k = 0; k < size; ++k) {
-        float value;
-        std::memcpy(&value, bytes->data() + k * sizeof value, sizeof value);
-        if (!std::isfinite(value))
-          refuse("tensor " + number(i) + " holds what is no number");
-        char text[32]; // not by printf, which writes a comma where the locale has one
-        char *end = std::to_chars(text, text + sizeof text, std::fabs(value), std::chars_format::hex).ptr;
-        code += std::string(k == 0 ? "" : k % 8 ? ", " : ",\n  ") + (std::signbit(value) ? "-0x" : "0x") + std::string(text, end) + "f";
-      }
-      code += "}";
-    }
-    code += ";\n";
-  }
-  return code;
-}
-
-static std::string mainFunction(const Graph &graph, size_t kernels) {
-  std::string code = "int main(int argc, char **argv) {\n"
-                     "  if (argc != 3) {\n"
-                     "    fprintf(stderr, \"usage: %s IN_PREFIX OUT_PREFIX\\n\", argv[0]);\n"
-                     "    return 1;\n"
-                     "  }\n";
-  auto transfer = [&](const flatbuffers::Vector<int32_t> &list, const char *argument, const char *mode) {
-    for (uint32_t i = 0; i < list.size(); ++i) {
-      if (graph.tensor(list[i]).type() != circle::TensorType::FLOAT32 || graph.constant(list[i]))
-        refuse("inputs and outputs must be float32 and no constants");
-      code += std::string("  if (!transfer(") + argument + ", " + number(i) + ", \"" + mode + "\", " + name(list[i]) +
-              ", " + number(graph.size(list[i])) + "))\n    return 1;\n";
-    }
-  };
-  transfer(*graph.main->inputs(), "argv[1]", "rb");
-  for (size_t k = 0; k < kernels; ++k)
-    code += "  kernel_" + number(k) + "();\n";
-  transfer(*graph.main->outputs(), "argv[2]", "wb");
-  return code +
-         "  puts(\"offset,count,cycles\");\n"
-         "  for (int k = 0; k < " +
-         number(kernels) +
-         "; ++k)\n"
-         "    printf(\"%d,%llu,%llu\\n\", counters[k].offset, counters[k].calls, counters[k].cycles);\n"
-         "  return 0;\n"
-         "}\n";
-}
-
 struct Generated {
-  std::string code, table;
+  std::string code, weights, layers, gdb, table;
 };
 
-/// Offsets are lines of the code: __LINE__ says where a kernel is while it runs, as a program counter would.
-static Generated generate(const Graph &graph, const OriginReader &reader) {
-  const OriginMap &map = reader.map();
-  const auto &operators = *graph.main->operators();
-  if (operators.size() == 0)
-    refuse("has no operators");
-  auto lines = [](const std::string &text) { return std::count(text.begin(), text.end(), '\n'); };
+class Generator {
+public:
+  Generator(const Graph &graph, const OriginReader &reader, std::string name)
+      : graph(graph), reader(reader), map(reader.map()), name(std::move(name)), main(graph.subgraph(0)) {}
 
-  std::string code = "/* Generated by example_backend. */\n#include \"runtime.h\"\n\n" + tensors(graph, map) +
-                     "\nstatic struct counter counters[" + number(operators.size()) + "];\n";
-  std::string table;
-  for (uint32_t i = 0; i < operators.size(); ++i) {
+  Generated generate() {
+    if (graph.subgraphs() != 1)
+      refuse("must have one subgraph");
+    if (main.operators()->size() == 0)
+      refuse("has no operators");
+    place();
+    std::string functions = kernels(), tensors = declarations();
+    made.code =
+        "/* Generated by example_backend. */\n#include \"kernels.h\"\n#include \"net.h\"\n\n"
+        "/* A function of its own for each layer, whatever the compiler thinks of it. */\n"
+        "#ifdef __clang__\n#define LAYER __attribute__((noinline)) static void\n#define NAMED(symbol) __asm__(symbol)\n"
+        "#else /* the symbol is read by an assembler */\n#define LAYER __attribute__((noinline, noipa)) static void\n"
+        "#define NAMED(symbol) __asm__(\"\\\"\" symbol \"\\\"\")\n#endif\n"
+        "/* An instruction that is of the layer's line, and of no line of a kernel: where debuggers stop. */\n"
+        "#define BEGIN __asm__ volatile(\"nop\");\n\n" +
+        tensors + functions + "\n" + goneLines(reader) + "\n" + interface();
+    made.layers = listing(map);
+    made.gdb = gdbScript(reader, all, "net_kernel_");
+    made.table = kernelTable(map, all);
+    return std::move(made);
+  }
+
+private:
+  const Graph &graph;
+  const OriginReader &reader;
+  const OriginMap &map;
+  std::string name; ///< of the files
+  const circle::SubGraph &main;
+  Generated made;
+  std::vector<Kernel> all;
+  std::vector<Call> calls;
+  std::vector<size_t> places, rooms; ///< by tensor, by operator
+  Arena arena;
+
+  Tensor tensor(int32_t index) const { return tensorOf(graph, 0, index); }
+
+  /// The words of a refusal name the operator, and the layers that it comes from.
+  Call callAt(uint32_t i) const {
     const OperatorRow *row = map.target.findOperator(0, i);
-    if (!row)
+    if (!row || !main.operators()->Get(i))
       refuse("the origin map has no operator " + number(i));
-    std::string body;
     try {
-      body = call(graph, *operators[i]);
+      return callOf(graph, 0, *main.operators()->Get(i), "net_kernel_" + number(i));
     } catch (const std::runtime_error &why) {
       std::string from;
       for (uint32_t id : row->origins)
         from += (from.empty() ? " (from " : ", ") + sourceOperator(map, id);
       refuse("operator " + number(i) + " " + clean(row->op) + (from.empty() ? "" : from + ")") + ": " + why.what());
     }
-    code += "\n" + originLines(map, *row);
-    auto first = lines(code) + 1;
-    code += "static void kernel_" + number(i) +
-            "(void) {\n"
-            "  unsigned long long begin = cycles;\n"
-            "  counters[" +
-            number(i) +
-            "].offset = __LINE__;\n"
-            "  " +
-            body +
-            ";\n"
-            "  ++counters[" +
-            number(i) +
-            "].calls;\n"
-            "  counters[" +
-            number(i) +
-            "].cycles += cycles - begin;\n"
-            "}\n";
-    table += (i ? ",\n  " : "\n  ") + ("{\"kernel\": " + number(i)) + ", \"name\": \"" + clean(row->op) +
-             "\", \"offset\": " + number(first) + ", \"size\": " + number(lines(code) + 1 - first) +
-             ", \"subgraph\": 0, \"operators\": [" + number(i) + "]}";
   }
-  code += "\n" + goneLines(reader) + "\n" + mainFunction(graph, operators.size());
 
-  std::string fingerprint;
-  for (uint8_t byte : map.target.fingerprint) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    fingerprint += digits;
+  /// When tensors begin and end to live, and where.
+  void place() {
+    constexpr uint32_t never = ~0u;
+    uint32_t count = main.operators()->size(), size = main.tensors()->size();
+    std::vector<uint32_t> last(size, never);
+    std::vector<bool> lives(size, false);
+    places.assign(size, 0);
+    rooms.assign(count, 0);
+    auto check = [&](int32_t index) {
+      if (index < -1 || (index >= 0 && static_cast<uint32_t>(index) >= size))
+        refuse("there is no tensor " + number(index));
+      return index >= 0;
+    };
+    for (uint32_t i = 0; i < count; ++i) {
+      calls.push_back(callAt(i));
+      for (const auto *list : {main.operators()->Get(i)->inputs(), main.operators()->Get(i)->outputs()})
+        for (uint32_t k = 0; list && k < list->size(); ++k)
+          if (check(list->Get(k)))
+            last[static_cast<uint32_t>(list->Get(k))] = i;
+    }
+    for (int32_t index : *main.outputs())
+      if (check(index))
+        last[static_cast<uint32_t>(index)] = count;
+    auto begin = [&](int32_t index) {
+      Tensor one = tensor(index);
+      auto i = static_cast<uint32_t>(index);
+      if (lives[i] || one.bytes || one.variable)
+        return;
+      lives[i] = true;
+      places[i] = arena.take(static_cast<size_t>(one.size) * static_cast<size_t>(one.width()));
+      if (last[i] == never)
+        last[i] = 0;
+    };
+    for (int32_t index : *main.inputs())
+      if (check(index))
+        begin(index);
+    for (uint32_t i = 0; i < count; ++i) {
+      const auto &op = *main.operators()->Get(i);
+      for (uint32_t k = 0; op.outputs() && k < op.outputs()->size(); ++k)
+        if (check(op.outputs()->Get(k)))
+          begin(op.outputs()->Get(k));
+      if (size_t room = static_cast<size_t>(calls[i].room)) {
+        rooms[i] = arena.take(room);
+        arena.give(rooms[i], room);
+      }
+      for (const auto *list : {op.inputs(), op.outputs()})
+        for (uint32_t k = 0; list && k < list->size(); ++k) {
+          int32_t index = list->Get(k);
+          if (index < 0 || last[static_cast<uint32_t>(index)] != i || !lives[static_cast<uint32_t>(index)])
+            continue;
+          last[static_cast<uint32_t>(index)] = never; // given back once
+          Tensor one = tensor(index);
+          arena.give(places[static_cast<uint32_t>(index)],
+                     static_cast<size_t>(one.size) * static_cast<size_t>(one.width()));
+        }
+    }
   }
-  return {code, "{\"format\": \"origo.kernels\", \"version\": 1,\n \"fingerprint\": \"sha256:" + fingerprint +
-                    "\",\n \"kernels\": [" + table + "]}\n"};
-}
 
-static void write(const char *path, const std::string &text) {
+  /// Weights lie in a file of their own, which the assembler reads: as C, compilers take minutes for them.
+  std::string declarations() {
+    std::string code, assembler;
+    std::map<const void *, size_t> offsets;
+    std::set<int32_t> needed;
+    auto need = [&](const flatbuffers::Vector<int32_t> &list) {
+      for (int32_t index : list)
+        if (index >= 0)
+          needed.insert(index);
+    };
+    for (const auto *op : *main.operators())
+      for (const auto *list : {op->inputs(), op->outputs()})
+        if (list)
+          need(*list);
+    need(*main.inputs());
+    need(*main.outputs());
+    for (int32_t index : needed) {
+      Tensor one = tensor(index);
+      std::string type = one.c(), label = one.name();
+      code += tensorLine(map, map.target.findTensor(0, static_cast<uint32_t>(index)));
+      if (one.bytes) {
+        auto [found, isNew] = offsets.try_emplace(one.bytes, made.weights.size());
+        if (isNew) {
+          made.weights.append(reinterpret_cast<const char *>(one.bytes->data()), one.bytes->size());
+          made.weights.resize((made.weights.size() + 15) / 16 * 16);
+        }
+        code += "extern const " + type + " " + label + "[" + number(one.size) +
+                "] __attribute__((unused, visibility(\"hidden\")));\n";
+        assembler += "        \".balign 16\\n" + label + ": .incbin \\\"" + name + ".weights\\\", " +
+                     number(found->second) + ", " + number(one.bytes->size()) + "\\n\"\n";
+      } else if (one.variable) {
+        code += "static " + type + " " + label + "[" + number(one.size) + "] __attribute__((unused));\n";
+      } else {
+        code += "static " + type + " *const " + label + " __attribute__((unused)) = (" + type + " *)(void *)(arena + " +
+                number(places[static_cast<uint32_t>(index)]) + ");\n";
+      }
+    }
+    return "static unsigned char arena[" + number(std::max<size_t>(16, arena.size)) +
+           "] __attribute__((aligned(16)));\n" +
+           (assembler.empty()
+                ? ""
+                : "__asm__(\".pushsection .rodata\\n\"\n" + assembler + "        \".popsection\\n\");\n") +
+           "\n" + code;
+  }
+
+  std::string kernels() {
+    Symbols symbols;
+    std::string code;
+    for (uint32_t i = 0; i < calls.size(); ++i) {
+      const OperatorRow *row = map.target.findOperator(0, i);
+      int64_t id = principal(map, *row);
+      const SourceOperator *source = id < 0 ? nullptr : map.source.findOperator(static_cast<uint32_t>(id));
+      std::string_view layer = source ? map.source.nameOf(*source) : std::string_view();
+      std::string own = clean(row->op) + " " + number(i);
+      Kernel kernel{symbols.of(layer.empty() ? std::string_view(own) : layer), "", row, 0, i};
+      std::string function = "net_kernel_" + number(i);
+      const SourceFrame *frame = source ? map.source.frameOf(*source) : nullptr;
+      code += "\n" + originLines(map, *row) + calls[i].constants;
+      code += "static void " + function + "(void) NAMED(" + cString(kernel.symbol) + ");\n";
+      if (source) {
+        const std::string &file = frame ? map.source.files[frame->file] : name + ".layers";
+        std::string line = number(frame ? frame->line : static_cast<uint32_t>(id) + 1);
+        code += "#line " + line + " " + cString(file) + "\n";
+        kernel.line = file + ":" + line;
+      }
+      // On one line, which is that of the source.
+      std::string body = calls[i].text;
+      std::replace(body.begin(), body.end(), '\n', ' ');
+      if (calls[i].room)
+        body = "void *const room = arena + " + number(rooms[i]) + "; " + body;
+      code += "LAYER " + function + "(void) { BEGIN " + body + " }\n";
+      all.push_back(std::move(kernel));
+    }
+    return code;
+  }
+
+  std::string interface() {
+    auto list = [&](const char *what, const flatbuffers::Vector<int32_t> &tensors) {
+      std::string text, count = number(tensors.size());
+      for (int32_t index : tensors) {
+        Tensor one = tensor(index);
+        if (!one || one.bytes || one.variable)
+          refuse("inputs and outputs must be computed, and no constants");
+        text += "\n    {arena + " + number(places[static_cast<uint32_t>(index)]) + ", " +
+                number(static_cast<size_t>(one.size) * static_cast<size_t>(one.width())) + "},";
+      }
+      return std::string("const struct net_tensor net_") + what + "s[] = {" + text + "\n    {0, 0}};\nconst int net_" +
+             what + "_count = " + count + ";\n";
+    };
+    std::string run;
+    for (size_t k = 0; k < all.size(); ++k)
+      run += "  RUN(" + number(k) + ");\n";
+    return "#line 1 \"" + name + ".run\"\n" + list("input", *main.inputs()) + list("output", *main.outputs()) +
+           "#ifdef NET_PROFILE\n#include <time.h>\n"
+           "struct net_time net_times[" +
+           number(all.size()) + "];\nconst int net_kernel_count = " + number(all.size()) +
+           ";\n"
+           "static unsigned long long now(void) {\n  struct timespec time;\n  clock_gettime(CLOCK_THREAD_CPUTIME_ID, "
+           "&time);\n"
+           "  return (unsigned long long)time.tv_sec * 1000000000 + (unsigned long long)time.tv_nsec;\n}\n"
+           "#define RUN(k) \\\n  do { \\\n    unsigned long long begin = now(); \\\n    net_kernel_##k(); \\\n"
+           "    net_times[k].ns += now() - begin; \\\n    ++net_times[k].count; \\\n  } while (0)\n"
+           "#else\n#define RUN(k) net_kernel_##k()\n#endif\n"
+           "void net_run(void) {\n" +
+           run + "}\n";
+  }
+};
+
+static void write(const std::string &path, const std::string &text) {
   std::ofstream file(path, std::ios::binary);
   file << text;
   if (!file.flush())
-    throw std::runtime_error(std::string(path) + ": cannot be written");
+    throw std::runtime_error(path + ": cannot be written");
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) {
-    std::fprintf(stderr, "usage: example_backend MODEL.circle OUTPUT.c KERNELS.json\n");
+  if (argc != 3) {
+    std::fprintf(stderr, "usage: example_backend MODEL.circle NAME\n");
     return 1;
   }
-  std::string error;
+  std::string error, name = argv[2], base = std::filesystem::path(name).filename();
+  if (base.empty() || clean(base) != base) {
+    std::fprintf(stderr, "%s: only letters, digits, \".\" and \"-\" may be in a name\n", argv[2]);
+    return 1;
+  }
   auto reader = OriginReader::open(argv[1], error);
   if (!reader) {
     std::fprintf(stderr, "%s\n", error.c_str());
     return 1;
   }
-  Generated generated;
+  Generated made;
   try {
     std::ifstream file(argv[1], std::ios::binary);
     std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    generated = generate(Graph(bytes), *reader);
+    Graph graph(bytes);
+    made = Generator(graph, *reader, base).generate();
   } catch (const std::runtime_error &why) {
     std::fprintf(stderr, "%s: %s\n", argv[1], why.what());
     return 1;
   }
   try {
-    write(argv[2], generated.code);
-    write(argv[3], generated.table);
+    write(name + ".c", made.code);
+    write(name + ".weights", made.weights);
+    write(name + ".layers", made.layers);
+    write(name + "-gdb.py", made.gdb);
+    write(name + ".json", made.table);
   } catch (const std::runtime_error &why) {
     std::fprintf(stderr, "%s\n", why.what());
     return 1;

@@ -1,5 +1,8 @@
 #include "import/onnx/Layers.h"
 
+#include "origin/Naming.h"
+#include "origin/SourceLines.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -9,7 +12,6 @@
 namespace origo::onnx {
 
 using llvm::StringRef;
-using origin::isUsersFile;
 using origin::SourceLayer;
 
 namespace {
@@ -85,36 +87,19 @@ bool byNamespace(const NodeProto &node, SourceLayer &layer) {
   return !layer.scope.empty();
 }
 
-/// A path whose last part is the operator: PyTorch's "/model/stft/Slice_2", TensorFlow's "model/relu_36/Relu:0".
-bool byPath(StringRef name, SourceLayer &layer) {
-  name = name.split(';').first; // converters join names
-  llvm::SmallVector<StringRef> parts;
-  name.split(parts, '/', -1, false);
-  if (parts.size() < 2)
-    return false;
-  parts.pop_back();
-  // What is no layer: the call that TensorFlow wraps a model in, and the prefix of a graph that was inlined.
-  while (!parts.empty() && (parts.front().contains("PartitionedCall") || parts.front().contains("__Inline_")))
-    parts.erase(parts.begin());
-  for (StringRef part : parts)
-    if (layer.scope.size() < deepestScope)
-      layer.scope.push_back(part.str());
-  return !layer.scope.empty();
+/// What names say, by the rules for all formats.
+bool byName(StringRef name, SourceLayer &layer) {
+  origin::NamedLayer named = origin::layerOfName(name);
+  size_t outer = 0; // bytes of the scope before
+  for (size_t i = 0; i < named.depth; ++i) {
+    layer.scope.emplace_back(named.scopes[i].substr(outer));
+    outer = named.scopes[i].size() + 1;
+  }
+  return named.depth > 0;
 }
-bool byNodeName(const NodeProto &node, SourceLayer &layer) { return byPath(node.name, layer); }
+bool byNodeName(const NodeProto &node, SourceLayer &layer) { return byName(node.name, layer); }
 bool byResultName(const NodeProto &node, SourceLayer &layer) {
-  return !node.outputs.empty() && byPath(node.outputs[0], layer);
-}
-
-/// Paddle: "hardsigmoid_2.tmp_0".
-bool byTemporary(const NodeProto &node, SourceLayer &layer) {
-  if (node.outputs.empty())
-    return false;
-  auto [name, rest] = node.outputs[0].split(".tmp_");
-  if (name.empty() || rest.empty())
-    return false;
-  layer.scope.push_back(name.str());
-  return true;
+  return !node.outputs.empty() && byName(node.outputs[0], layer);
 }
 
 /// PyTorch up to 1.12 numbers nodes and values, and tells the module in the names of its parameters only:
@@ -141,8 +126,8 @@ bool byParameter(const NodeProto &node, SourceLayer &layer) {
 }
 
 /// How exporters tell the layer of a node. The first that does so counts.
-constexpr bool (*spellings[])(const NodeProto &, SourceLayer &) = {byNameScopes, byNamespace, byNodeName,
-                                                                   byResultName, byTemporary, byParameter};
+constexpr bool (*spellings[])(const NodeProto &, SourceLayer &) = {byNameScopes, byNamespace, byNodeName, byResultName,
+                                                                   byParameter};
 
 struct Line {
   StringRef file, function;
@@ -185,54 +170,6 @@ std::vector<Line> linesOf(const NodeProto &node) {
   if (lines.empty())
     read(node.doc, readScriptLine);
   return lines;
-}
-
-/// From the folder of packages on; empty: it is in none.
-StringRef withinPackages(StringRef path) {
-  for (StringRef folder : {"site-packages/", "dist-packages/"})
-    if (size_t at = path.rfind(folder); at != path.npos)
-      return path.substr(at);
-  if (size_t at = path.rfind("/python3."); at != path.npos && path.substr(0, at).ends_with("lib"))
-    return path.substr(at + 1);
-  return {};
-}
-
-/// A path behind what names a person or a machine.
-StringRef withoutHome(StringRef path) {
-  if (path.size() > 2 && path[1] == ':')
-    path = path.drop_front(2);
-  path = path.ltrim('/');
-  auto [first, rest] = path.split('/');
-  if (llvm::is_contained({"home", "Users", "users", "mnt", "tmp", "media", "Volumes"}, first))
-    return rest.contains('/') ? rest.split('/').second : rest;
-  return llvm::is_contained({"root", "content", "workspace", "app", "opt"}, first) ? rest : path;
-}
-
-/// Paths that are absolute become relative to what those outside of packages have in common.
-void makeRelative(std::vector<std::string> &files) {
-  std::optional<StringRef> common;
-  for (std::string &file : files) {
-    std::replace(file.begin(), file.end(), '\\', '/');
-    if (StringRef(file).starts_with("<"))
-      continue;
-    if (StringRef inPackage = withinPackages(file); !inPackage.empty()) {
-      file = inPackage.str();
-      continue;
-    }
-    file = withoutHome(file).str();
-  }
-  auto folderOf = [](StringRef path) { return path.substr(0, path.rfind('/') + 1); };
-  for (const std::string &file : files)
-    if (isUsersFile(file)) {
-      StringRef folder = StringRef(file).contains('/') ? folderOf(file) : StringRef();
-      while (common && !folder.starts_with(*common))
-        common = folderOf(common->drop_back());
-      common = common.value_or(folder);
-    }
-  size_t shared = common.value_or("").size();
-  for (std::string &file : files)
-    if (shared && isUsersFile(file))
-      file.erase(0, shared);
 }
 
 class Table {
@@ -301,7 +238,7 @@ OnnxLayers layersOf(llvm::ArrayRef<std::pair<const GraphProto *, std::vector<siz
     for (size_t index : order)
       add(graph->nodes[index]);
   if (lines == SourceLines::Relative)
-    makeRelative(table.files);
+    origin::makeRelative(table.files);
   return table;
 }
 

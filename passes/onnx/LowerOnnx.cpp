@@ -93,6 +93,27 @@ Expr openShape(Tensor x, llvm::ArrayRef<int32_t> sizes, llvm::ArrayRef<int> copi
   }
   return op(Op::CONCATENATION, parts).with("axis", 0);
 }
+std::optional<int32_t> countOf(Tensor list) {
+  if (!list.isStatic() || list.rank() > 1)
+    return std::nullopt;
+  return static_cast<int32_t>(list.elementCount().value_or(0));
+}
+Expr atAxes(const Expr &axes, int rank) {
+  Expr all = number(rank, TensorType::INT32);
+  Expr one = number(1, TensorType::INT32), zero = number(0, TensorType::INT32);
+  return op(Op::ONE_HOT, {op(Op::FLOOR_MOD, {axes, all}), all, one, zero}).with("axis", -1);
+}
+Expr sizesOf(Tensor x) { return op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32)); }
+/// Of numbers that fall, the greatest stand where an axis stays.
+Expr otherSizes(Tensor x, const Expr &axes, int32_t count) {
+  Sizes falling;
+  for (int32_t i = 0; i < x.rank(); ++i)
+    falling.push_back(x.rank() - i);
+  Expr stays = number(1, TensorType::INT32) - overRows(atAxes(axes, x.rank()));
+  Expr most = op(Op::TOPK_V2, {stays * list(falling), number(x.rank() - count, TensorType::INT32)}).results(2);
+  return op(Op::GATHER, {sizesOf(x), result(most, 1)}).with("axis", 0);
+}
+Expr overRows(Expr table) { return op(Op::SUM, {std::move(table), list({0})}).with("keep_dims", 0); }
 Expr pairs(llvm::ArrayRef<int32_t> numbers) {
   return fold(reshape(list(numbers), list({static_cast<int32_t>(numbers.size() / 2), 2})));
 }

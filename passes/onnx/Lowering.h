@@ -83,6 +83,15 @@ std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor 
 std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const char *&why);
 /// 0, 1, 2, … along an axis of a tensor of these sizes.
 Expr counted(llvm::ArrayRef<int32_t> sizes, int axis);
+/// How many a list has, where that is known though its numbers are not.
+std::optional<int32_t> countOf(Tensor list);
+/// For axes that are computed: a row for each, with 1 in the column of its axis and 0 in the others, of int32.
+Expr atAxes(const Expr &axes, int rank);
+/// The sum over the rows of a table.
+Expr overRows(Expr table);
+/// The sizes of x when it runs, all or without those of so many axes that are computed.
+Expr sizesOf(Tensor x);
+Expr otherSizes(Tensor x, const Expr &axes, int32_t count);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);

@@ -37,9 +37,9 @@ RewriteResult split(Lowering &n) {
     shares.push_back(static_cast<int32_t>(share));
   if (sizes) {
     from = n.m.integers(sizes);
-    if (!from)
-      return decline("its sizes are computed");
-    auto all = from->list();
+    if (!from && countOf(sizes) != static_cast<int32_t>(count))
+      return decline("its sizes are computed, and nobody knows how many");
+    auto all = from ? from->list() : std::vector<int32_t>(count);
     shares.assign(all.begin(), all.end());
   }
   int32_t whole = x.statedShape()[*axis];
@@ -52,16 +52,43 @@ RewriteResult split(Lowering &n) {
   }
   if (shares.size() != count)
     return decline("it has another number of results than of sizes");
-  if (count == 1)
+  if (count == 1 && (!sizes || from))
     return asItIs(n);
-  Expr parts =
-      op(Op::SPLIT_V, {x, from ? Expr(from->with(shares)) : list(shares), fold(reshape(list({*axis}), list({})))})
-          .with("num_splits", count)
-          .results(count);
+  Expr parts = op(Op::SPLIT_V, {x,
+                                from    ? Expr(from->with(shares))
+                                : sizes ? indices(sizes)
+                                        : list(shares),
+                                fold(reshape(list({*axis}), list({})))})
+                   .with("num_splits", count)
+                   .results(count);
   std::vector<std::pair<Tensor, Expr>> values;
   for (unsigned i = 0; i < count; ++i)
     values.push_back({n.node.result(i), result(parts, i)});
   return n.m.replace(std::move(values));
+}
+
+/// A slice whose axes or steps are computed: where each begins and ends goes where its axis is.
+RewriteResult slicedAtRunTime(Lowering &n) {
+  Tensor x = n.input(0);
+  int32_t count = countOf(n.input(1)).value_or(0);
+  if (count == 0 || count > x.rank())
+    return decline("its axes or steps are computed, and nobody knows how many");
+  auto narrow = [](Tensor list) { // beyond 32 bits they mean the end
+    if (list.type() != TensorType::INT64)
+      return indices(list);
+    Expr least = number(INT32_MIN + 1, TensorType::INT64), most = number(INT32_MAX, TensorType::INT64);
+    return foldedIf(list.isDenseConstant(),
+                    castTo(minimum(maximum(list, least), most), TensorType::INT64, TensorType::INT32));
+  };
+  Sizes first;
+  for (int32_t i = 0; i < count; ++i)
+    first.push_back(i);
+  Expr where = atAxes(n.input(3) ? indices(n.input(3)) : list(first), x.rank());
+  auto spread = [&](Expr numbers) { return overRows(where * reshape(std::move(numbers), list({count, 1}))); };
+  Expr others = number(1, TensorType::INT32) - overRows(where);
+  Expr end = spread(narrow(n.input(2))) + others * number(INT32_MAX, TensorType::INT32);
+  Expr stride = n.input(4) ? spread(narrow(n.input(4))) + others : list(Sizes(x.rank(), 1));
+  return n.replace(op(Op::STRIDED_SLICE, {x, spread(narrow(n.input(1))), end, stride}));
 }
 
 RewriteResult slice(Lowering &n) {
@@ -74,7 +101,7 @@ RewriteResult slice(Lowering &n) {
       if (n.input(i + 1)) {
         from[i] = n.m.integers(n.input(i + 1));
         if (!from[i] && i >= 2)
-          return decline("its axes or steps are computed");
+          return slicedAtRunTime(n);
         auto all = from[i] ? from[i]->list() : std::vector<int32_t>();
         auto &to = i == 0 ? starts : i == 1 ? ends : i == 2 ? axes : steps;
         if (i < 2 && n.input(i + 1).type() == TensorType::INT64 && from[i]) { // beyond 32 bits they mean the end

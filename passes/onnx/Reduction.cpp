@@ -40,13 +40,36 @@ Expr squared(Expr x, TensorType) { return x * x; }
 Expr root(Expr x, TensorType) { return sqrt(std::move(x)); }
 Expr logarithm(Expr x, TensorType) { return op(Op::LOG, {std::move(x)}); }
 
+/// The same over axes that are computed. Which sizes are left is computed as well, where none of 1 takes their places.
+RewriteResult reducedAtRunTime(Lowering &n, Tensor axes, Op code, Part before, Part after) {
+  Tensor x = n.input(0);
+  std::optional<int32_t> count = countOf(axes);
+  if (!count || *count > x.rank())
+    return decline("its axes are computed, and nobody knows how many");
+  Expr over = indices(axes);
+  bool keeps = n.integer("keepdims", 1) != 0;
+  if (*count == 0 && !n.integer("noop_with_empty_axes")) { // all of them
+    Sizes all;
+    for (int32_t i = 0; i < x.rank(); ++i)
+      all.push_back(i);
+    over = op(Op::CONCATENATION, {over, list(all)}).with("axis", 0);
+    count = x.rank();
+  }
+  Expr value = op(code, {before(x, x.type()), over}).with("keep_dims", 1);
+  if (!keeps && *count > 0)
+    value = reshape(value, *count == x.rank() ? list({}) : otherSizes(x, over, *count));
+  return n.replace(after(value, x.type()));
+}
+
 /// after(reduce(before(x))).
 template <Op code, Part before, Part after, int64_t inputSince> RewriteResult reduced(Lowering &n) {
   bool none = false;
-  Tensor x = n.input(0);
+  Tensor x = n.input(0), given = n.opset >= inputSince ? n.input(1) : Tensor();
+  if (given && !given.isConstant())
+    return reducedAtRunTime(n, given, code, before, after);
   auto axes = axesOf(n, inputSince, none);
   if (!axes)
-    return decline("its axes are computed, or not those of its input");
+    return decline("its axes are not those of its input");
   Expr value = before(x, x.type());
   if (none)
     return n.replace(before == same && after == same ? shaped(x, x.shape()) : after(value, x.type()));

@@ -84,6 +84,11 @@ RewriteResult dropout(Lowering &n) {
     return decline("it drops at random, in training mode");
   if (n.opset < 7 && !n.integer("is_test"))
     return decline("it drops at random, in training mode");
+  if (n.node.resultCount() > 1 && n.node.result(1)) { // what is kept, which is everything
+    Tensor x = n.input(0);
+    return n.m.replace({{n.node.result(0), reshape(x, sizesOf(x))},
+                        {n.node.result(1), op(Op::FILL, {sizesOf(x), number(1, TensorType::BOOL)})}});
+  }
   return asItIs(n);
 }
 
@@ -179,12 +184,20 @@ bool axesOf(Lowering &n, unsigned position, llvm::SmallVectorImpl<int64_t> &axes
   return true;
 }
 
+RewriteResult squeezedAtRunTime(Lowering &n) {
+  Tensor x = n.input(0), axes = n.input(1);
+  int32_t count = countOf(axes).value_or(0);
+  if (count == 0 || count > x.rank())
+    return decline("its axes are computed, and nobody knows how many");
+  return n.replace(reshape(x, otherSizes(x, indices(axes), count)));
+}
+
 RewriteResult squeeze(Lowering &n) {
   Tensor x = n.input(0);
   llvm::SmallVector<int64_t, 8> axes;
   std::optional<Integers> from;
   if (!axesOf(n, 1, axes, from))
-    return decline("its axes are computed");
+    return squeezedAtRunTime(n);
   auto stated = x.statedShape();
   if (axes.empty())
     for (int i = 0; i < x.rank(); ++i)
@@ -207,12 +220,24 @@ RewriteResult squeeze(Lowering &n) {
   return reshapedTo(n, sizes, copies, from);
 }
 
+/// Axes that are computed: between the new ones stand the sizes that there were, counted from 0.
+RewriteResult unsqueezedAtRunTime(Lowering &n) {
+  Tensor x = n.input(0), axes = n.input(1);
+  std::optional<int32_t> count = countOf(axes);
+  if (!count || x.rank() == 0)
+    return decline("its axes are computed, and nobody knows how many");
+  Expr one = number(1, TensorType::INT32), zero = number(0, TensorType::INT32);
+  Expr isNew = overRows(atAxes(indices(axes), x.rank() + *count)), isOld = one - isNew;
+  Expr at = maximum(op(Op::CUMSUM, {isOld, zero}) - one, zero);
+  return n.replace(reshape(x, op(Op::GATHER, {sizesOf(x), at}).with("axis", 0) * isOld + isNew));
+}
+
 RewriteResult unsqueeze(Lowering &n) {
   Tensor x = n.input(0);
   llvm::SmallVector<int64_t, 8> axes;
   std::optional<Integers> from;
   if (!axesOf(n, 1, axes, from))
-    return decline("its axes are computed");
+    return unsqueezedAtRunTime(n);
   int rank = x.rank() + static_cast<int>(axes.size());
   llvm::SmallVector<bool, 8> isNew(rank, false);
   for (int64_t axis : axes) {

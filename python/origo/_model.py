@@ -458,7 +458,7 @@ class Model:
         return self._source
 
     def metrics(self, per: str = "operator", *, source: Optional["Model"] = None) -> Table:
-        """What it costs (docs/metrics.md), with a row an "operator", "source" operator, "scope", "tensor", "subgraph" or
+        """What it costs (docs/metrics.md), with a row an "operator", "source" operator, "scope", "line", "file", "tensor", "subgraph" or
         for the "model".
 
         >>> import origo
@@ -469,7 +469,7 @@ class Model:
         source = source or self._source
         text = self._native.metrics_csv(per, source._native if source else None)
         rows = list(csv.reader(io.StringIO(text, newline="")))
-        words = {"operator", "name", "model", "scope", "type", "shape", "kind", "origins", "lives_in"}
+        words = {"operator", "name", "model", "scope", "line", "file", "type", "shape", "kind", "origins", "lives_in"}
         table: Table = {}
         for column, name in enumerate(rows[0]):
             cells = [row[column] for row in rows[1:]]

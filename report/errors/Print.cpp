@@ -61,14 +61,26 @@ struct Firsts {
   }
 };
 
+/// The name of the layer that makes a tensor: as exporters told it, or else the tensor's own.
+llvm::StringRef layerName(const ErrorReport &report, const Value &value) {
+  llvm::StringRef name;
+  if (const Operator *maker = value.producer(); maker && report.listing)
+    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
+      const origin::SourceOperator *op = report.listing->findOperator(id);
+      if (op && op->layer && name.empty())
+        name = report.listing->nameOf(*op);
+    });
+  return name.empty() ? value.name.text() : name;
+}
+
 /// The line of a program that called what makes a tensor; empty: it is not known.
-std::string lineOf(const ErrorReport &report, const Value &value) {
+std::string lineOf(const ErrorReport &report, const Value &value, bool fileOnly = false) {
   std::string line;
-  if (const Operator *maker = value.producer())
+  if (const Operator *maker = value.producer(); maker && report.listing)
     report.source.sets.forEach(maker->origins, [&](uint32_t id) {
       const origin::SourceOperator *op = report.listing->findOperator(id);
       if (const origin::SourceFrame *frame = op && line.empty() ? report.listing->frameOf(*op) : nullptr)
-        line = printable(report.listing->lineOf(*frame));
+        line = printable(fileOnly ? report.listing->files[frame->file] : report.listing->lineOf(*frame));
     });
   return line;
 }
@@ -139,10 +151,10 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
     os << count << " without figures: " << why << '\n';
 }
 
-void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os) {
+void printErrorsBy(const ErrorReport &report, ErrorsBy by, const ErrorMetric &metric, llvm::raw_ostream &os) {
   Scopes scopes;
   for (const ErrorRow &row : report.rows)
-    scopes.add(row.value->name);
+    scopes.add(layerName(report, *row.value));
   struct Line {
     ScopeLine scope;
     const ErrorRow *worst;
@@ -154,7 +166,11 @@ void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm
   for (const ErrorRow &row : report.rows) {
     if (!row.unmeasured.empty())
       continue;
-    for (const ScopeLine &scope : scopes.linesOf(row.value->name)) {
+    auto keys = by == ErrorsBy::Scope ? scopes.linesOf(layerName(report, *row.value))
+                                      : std::vector<ScopeLine>{{1, lineOf(report, *row.value, by == ErrorsBy::File)}};
+    for (ScopeLine &scope : keys) {
+      if (scope.key.empty())
+        scope.key = "(no line)";
       auto [at, isNew] = known.try_emplace(scope.key, lines.size());
       if (isNew)
         lines.push_back({scope, &row});
@@ -166,7 +182,11 @@ void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm
         line.effect = line.effect.value_or(0) + *row.effect;
     }
   }
-  printColumns({"SCOPE", "TENSORS", "EFFECT", "WORST", metric.name.str(), "OWN"}, lines.size(),
+  printColumns({by == ErrorsBy::Scope  ? "SCOPE"
+                : by == ErrorsBy::Line ? "LINE"
+                                       : "FILE",
+                "TENSORS", "EFFECT", "WORST", metric.name.str(), "OWN"},
+               lines.size(),
                [&](size_t i) {
                  const Line &line = lines[i];
                  return Cells{std::string(2 * (line.scope.level - 1), ' ') + shortName(line.scope.key, 60),

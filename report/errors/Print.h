@@ -27,8 +27,11 @@ std::optional<double> ownSteps(const ErrorRow &row);
 enum class ErrorOrder { Blame, Execution };
 /// A line a tensor.
 void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrder order, llvm::raw_ostream &os);
-/// A line a scope of names: the worst of its layers, and the sum of their effects.
-void printErrorScopes(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os);
+/// By what errors of layers are brought together.
+enum class ErrorsBy { Scope, Line, File };
+/// A line a scope of names, or a line or a file of the program that made the source: the worst of its layers, and the
+/// sum of their effects.
+void printErrorsBy(const ErrorReport &report, ErrorsBy by, const ErrorMetric &metric, llvm::raw_ostream &os);
 /// visq's file, with all figures under a key of its own. docs/errors.md describes it.
 void writeErrors(const ErrorReport &report, const ErrorMetric &metric, llvm::raw_ostream &os);
 /// visq's picture of subgraph 0.

@@ -168,10 +168,12 @@ private:
   }
   /// By its name, if only one has it, or by the number that a function's name ends with: kernel_3.
   const Kernel *kernelOfSymbol(StringRef symbol) const {
-    symbol = symbol.split('.').first; // what compilers add: kernel_3.constprop.0
-    if (auto found = kernelsByName.find(std::string_view(symbol));
-        found != kernelsByName.end() && found->second.size() == 1)
-      return found->second.front();
+    StringRef whole = symbol;
+    symbol = symbol.split('.').first;      // what compilers add: kernel_3.constprop.0
+    for (StringRef name : {whole, symbol}) // layers have points in their names, too
+      if (auto found = kernelsByName.find(std::string_view(name));
+          found != kernelsByName.end() && found->second.size() == 1)
+        return found->second.front();
     StringRef number = symbol.substr(symbol.find_last_not_of("0123456789") + 1);
     uint64_t id = 0;
     StringRef before = symbol.drop_back(number.size());

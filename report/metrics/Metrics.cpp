@@ -399,14 +399,9 @@ llvm::StringRef report::nameOf(const Operator &op) {
   return {};
 }
 
-std::vector<ScopeMetrics> report::byScope(const ModelMetrics &metrics, const origin::Listing &listing) {
-  auto nameOf = [&](size_t id) {
-    const origin::SourceOperator *op = listing.findOperator(uint32_t(id));
-    return op ? listing.nameOf(*op) : std::string_view();
-  };
-  Scopes scopes;
-  for (size_t id = 0; id < metrics.sources.size(); ++id)
-    scopes.add(nameOf(id));
+/// Adds figures up by the lines that an operator of the source counts in, and those of none of them.
+static std::vector<ScopeMetrics> addedUp(const ModelMetrics &metrics,
+                                         llvm::function_ref<std::vector<ScopeLine>(uint32_t id)> linesOf) {
   std::vector<ScopeMetrics> lines;
   llvm::StringMap<size_t> lineOf;
   auto add = [&](const ScopeLine &scope, const SourceMetrics &part) {
@@ -422,10 +417,29 @@ std::vector<ScopeMetrics> report::byScope(const ModelMetrics &metrics, const ori
       sum.ownMacs = plus(sum.ownMacs.value_or(0), *part.ownMacs);
   };
   for (size_t id = 0; id < metrics.sources.size(); ++id)
-    for (const ScopeLine &scope : scopes.linesOf(nameOf(id)))
+    for (const ScopeLine &scope : linesOf(uint32_t(id)))
       add(scope, metrics.sources[id]);
   add({1, "(synthetic)"}, metrics.synthetic);
   return lines;
+}
+
+std::vector<ScopeMetrics> report::byScope(const ModelMetrics &metrics, const origin::Listing &listing) {
+  auto nameOf = [&](uint32_t id) {
+    const origin::SourceOperator *op = listing.findOperator(id);
+    return op ? listing.nameOf(*op) : std::string_view();
+  };
+  Scopes scopes;
+  for (size_t id = 0; id < metrics.sources.size(); ++id)
+    scopes.add(nameOf(uint32_t(id)));
+  return addedUp(metrics, [&](uint32_t id) { return scopes.linesOf(nameOf(id)); });
+}
+
+std::vector<ScopeMetrics> report::byLine(const ModelMetrics &metrics, const origin::Listing &listing, bool files) {
+  return addedUp(metrics, [&](uint32_t id) -> std::vector<ScopeLine> {
+    const origin::SourceOperator *op = listing.findOperator(id);
+    const origin::SourceFrame *frame = op ? listing.frameOf(*op) : nullptr;
+    return {{1, !frame ? "(no line)" : files ? listing.files[frame->file] : listing.lineOf(*frame)}};
+  });
 }
 
 std::optional<double> Metric::of(const Figures &figures) const {

@@ -81,6 +81,8 @@ struct ScopeMetrics {
 };
 /// In the order of the source, and last what is of no source operator: the lines of level 1 add up to the model.
 std::vector<ScopeMetrics> byScope(const ModelMetrics &metrics, const origin::Listing &listing);
+/// The same by the lines of the program that made the source, or by its files; all of level 1.
+std::vector<ScopeMetrics> byLine(const ModelMetrics &metrics, const origin::Listing &listing, bool files);
 
 /// `source`: the model that the origins' ids are of, if it is at hand, for their weights.
 ModelMetrics metricsOf(const Model &model, const origin::Listing &listing, const Model *source,
@@ -106,7 +108,7 @@ llvm::StringRef nameOf(const Operator &op);
 
 std::string shortest(double value); ///< finite; with the digits that tell it from all others, as JSON wants them
 
-enum class Rows { Model, Subgraphs, Operators, Tensors, Sources, Scopes, Memory };
+enum class Rows { Model, Subgraphs, Operators, Tensors, Sources, Scopes, Lines, Files, Memory };
 
 struct MetricsReport {
   const Imported &imported;

@@ -103,7 +103,11 @@ public:
     case Rows::Sources:
       return sources();
     case Rows::Scopes:
-      return scopes();
+      return scopes(byScope(metrics, *report.imported.lineage.source), "scope");
+    case Rows::Lines:
+      return scopes(byLine(metrics, *report.imported.lineage.source, false), "line");
+    case Rows::Files:
+      return scopes(byLine(metrics, *report.imported.lineage.source, true), "file");
     case Rows::Memory:
       return memory();
     }
@@ -210,14 +214,19 @@ private:
     table.row = [this](size_t i) { return sourceRow(i); };
     return table;
   }
-  Rectangle scopes() const {
-    auto lines = byScope(metrics, *report.imported.lineage.source);
+  static Rectangle scopes(std::vector<ScopeMetrics> lines, const char *what) {
+    bool levels = llvm::any_of(lines, [](const ScopeMetrics &line) { return line.scope.level > 1; }) ||
+                  llvm::StringRef(what) == "scope";
     Rectangle table{.head = {}, .numbers = {}, .count = lines.size(), .row = nullptr};
-    table.number("level");
-    table.text("scope");
+    if (levels)
+      table.number("level");
+    table.text(what);
     sourceHead(table);
-    table.row = [lines = std::move(lines)](size_t i) {
-      Cells cells = {std::to_string(lines[i].scope.level), lines[i].scope.key};
+    table.row = [lines = std::move(lines), levels](size_t i) {
+      Cells cells;
+      if (levels)
+        cells.push_back(std::to_string(lines[i].scope.level));
+      cells.push_back(lines[i].scope.key);
       sourceFigures(cells, lines[i].sum);
       return cells;
     };
@@ -245,7 +254,9 @@ private:
                    alive->without ? std::to_string(*alive->without) : "",
                    alive->value->producer() ? std::to_string(alive->from) : "",
                    std::to_string(alive->to),
-                   alive->waits ? "waits" : alive->from == graph->peak && alive->value->producer() ? "is made" : "is read",
+                   alive->waits                                             ? "waits"
+                   : alive->from == graph->peak && alive->value->producer() ? "is made"
+                                                                            : "is read",
                    alive->value->name.str(),
                    source};
     };

@@ -155,7 +155,7 @@ int main(int argc, char **argv) {
     const SourceOperator &op = *map.source.findOperator(id);
     std::printf("source operator %u %s %s \"%s\" scopes \"", id, op.op.c_str(), op.customCode.c_str(),
                 std::string(map.source.nameOf(op)).c_str());
-    for (const std::string &scope : scopesOf(map.source.nameOf(op)))
+    for (const std::string &scope : scopesOfName(map.source.nameOf(op)))
       std::printf("%s ", scope.c_str());
     std::printf("\" outputs");
     for (int32_t tensor : op.tensors)

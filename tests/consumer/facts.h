@@ -71,7 +71,7 @@ static void print_scopes(FILE *out, const char *name, uint64_t length, size_t ca
   fputs(" scopes \"", out);
   while (origo_next_scope(&scopes, &scope)) {
     fwrite(scope.data, 1, scope.size, out);
-    fputs(" ", out);
+    fputs("/ ", out);
   }
   fputs("\"", out);
 }

@@ -1,4 +1,6 @@
 // All facts of a side file as lines, read as any script would read it. facts.cpp and facts.h print the same.
+#include "origin/Naming.h"
+
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -102,10 +104,8 @@ int main(int argc, char **argv) {
           name = output.get<std::string>();
       std::cout << "source operator " << op["id"] << ' ' << text(op, "op") << ' ' << text(op, "custom_code") << " \""
                 << name << "\" scopes \"";
-      std::string first = name.substr(0, name.find(';'));
-      for (size_t at = 0, scopes = 0; at < first.size() && scopes < 16; ++at)
-        if (first[at] == '/' && ++scopes)
-          std::cout << first.substr(0, at + 1) << ' ';
+      for (const std::string &scope : origo::origin::scopesOfName(name))
+        std::cout << scope << ' ';
       std::cout << '"';
       printList("outputs", op, "tensors");
       printList("operands", op, "operands");

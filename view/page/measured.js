@@ -1,7 +1,7 @@
 // What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
 // beside what is selected.
 import { clean } from './data.js';
-import { scopesOf } from './place.js';
+import { ownScope, scopesOf } from './place.js';
 import { figure, h } from './table.js';
 
 const ms = ns => Number((ns / 1e6).toPrecision(5));
@@ -82,7 +82,7 @@ export class Measured {
       for (const [id, ns] of profile.timing.source) {
         const item = this.model.sourceItem('op', id),
           name = this.model.exists(item) ? this.model.graphOf(item).opName(item.index) : '';
-        for (const one of new Set([...scopesOf(name), `${name.split(';')[0]}/`]))
+        for (const one of new Set([...scopesOf(name), ownScope(name)]))
           profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
       }
     }

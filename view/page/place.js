@@ -8,12 +8,106 @@ export const WIDTH = 200,
 const BESIDE = 120,
   CHIP = { w: 108, h: 18 };
 
-/** The name scopes that a name is in, outermost first: as origin/OriginMap.h has them. */
-export function scopesOf(name) {
-  const first = name.split(';')[0],
+/** Without the mark and a number, if it ends so. (A regular expression that ends in digits would try each of many.) */
+function without(name, mark) {
+  let end = name.length;
+  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
+  return end < name.length && name.slice(0, end).endsWith(mark) ? name.slice(0, end - mark.length) : name;
+}
+const isCall = part => /^(Stateful)?PartitionedCall|^p?jit\([^]*\)$|__Inline_/.test(part);
+const atLastSlash = name => ({ path: name.slice(0, Math.max(0, name.lastIndexOf('/'))), leaf: name.slice(name.lastIndexOf('/') + 1) });
+
+/** How exporters write of which layer an operator is, row by row as origin/Naming.h has them: {path, leaf} or undefined. */
+const RULES = [
+  // litert-torch; of the whole name, though there is ";" in it
+  {
+    whole: true,
+    separator: '/',
+    cut(name) {
+      const end = name.indexOf(';');
+      if (end >= 0 && /^($|;|[0-9]+$)/.test(name.slice(end + 1)))
+        return { path: name.slice(0, end), leaf: name.slice(name.lastIndexOf(';') + 1) };
+    },
+  },
+  // TICO
+  {
+    separator: '.',
+    cut(name) {
+      const at = name.lastIndexOf('::'),
+        path = name.slice(0, Math.max(0, at));
+      if (!name.includes('/') && !['onnx', 'aten', 'prim', 'tico', 'unknown'].includes(path)) return { path, leaf: name.slice(at + 2) };
+    },
+  },
+  // Paddle
+  {
+    separator: '/',
+    cut(name) {
+      const path = without(name, '.tmp_');
+      if (path !== name && !path.includes('/')) return { path, leaf: name.slice(path.length + 1) };
+    },
+  },
+  // PyTorch
+  {
+    separator: '/',
+    cut(name) {
+      if (!name.startsWith('/')) return undefined;
+      const at = name.indexOf('_output_');
+      return atLastSlash(at >= 0 && /^_output_[0-9]+($|\/)/.test(name.slice(at)) ? name.slice(0, at) : name);
+    },
+  },
+  // JAX
+  { separator: '/', cut: name => (/^p?jit\(/.test(name) ? atLastSlash(name) : undefined) },
+  // tf2onnx
+  {
+    separator: '/',
+    cut(name) {
+      const own = without(without(name, ':'), '__');
+      return own === name ? undefined : atLastSlash(own);
+    },
+  },
+  // TensorFlow and whoever else writes paths
+  { separator: '/', cut: atLastSlash },
+];
+
+function scopesOfPath(path, separator) {
+  const parts = separator === '.' && path.startsWith('torch.nn.') ? [path] : path.split(separator),
     scopes = [];
-  for (let at = first.indexOf('/'); at >= 0 && scopes.length < 16; at = first.indexOf('/', at + 1)) scopes.push(first.slice(0, at + 1));
+  let outermost = -1;
+  for (let i = 0, at = 0; i < parts.length && scopes.length < 16; ++i) {
+    const begin = at;
+    let end = at + parts[i].length;
+    if (parts[i] && !isCall(parts[i])) {
+      // A number belongs to the list that it counts in.
+      while (separator === '.' && /^[0-9]+$/.test(parts[i + 1] ?? '')) end += parts[++i].length + 1;
+      if (outermost < 0) outermost = begin;
+      scopes.push(`${path.slice(outermost, end)}/`);
+    }
+    at = end + 1;
+  }
   return scopes;
+}
+
+/** What a name says of the layer: its scopes, the outermost first, and what the innermost calls it. */
+export function layerOfName(name) {
+  const parts = name.split(';');
+  for (const whole of [true, false])
+    for (const part of whole ? [name] : parts)
+      for (const rule of RULES) {
+        const cut = !rule.whole === !whole && rule.cut(part);
+        if (!cut) continue;
+        const scopes = scopesOfPath(cut.path, rule.separator);
+        if (scopes.length) return { scopes, leaf: cut.leaf };
+      }
+  return { scopes: [], leaf: parts[0] };
+}
+
+/** "a/", "a/b/" of "a/b/c". */
+export const scopesOf = name => layerOfName(name).scopes;
+
+/** The scope of what is in an operator, if there were any. */
+export function ownScope(name) {
+  const { scopes, leaf } = layerOfName(name);
+  return `${scopes.at(-1) ?? ''}${leaf}/`;
 }
 
 /**

@@ -1,0 +1,44 @@
+/* Runs a generated network on bare elements in files. usage: PROGRAM IN_PREFIX OUT_PREFIX [RUNS]
+   Input n is IN_PREFIX<n>. Outputs are written after the first run. With -DNET_PROFILE, prints what each kernel took. */
+#include "net.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int transfer(const char *prefix, int index, const char *mode, const struct net_tensor *tensor) {
+  char path[4096];
+  snprintf(path, sizeof path, "%s%d", prefix, index);
+  FILE *file = fopen(path, mode);
+  unsigned long done = 0;
+  if (file) {
+    done = *mode == 'r' ? fread(tensor->data, 1, tensor->bytes, file) : fwrite(tensor->data, 1, tensor->bytes, file);
+    if (fclose(file) != 0)
+      done = 0;
+  }
+  if (done != tensor->bytes)
+    fprintf(stderr, "%s: %lu bytes cannot be %s\n", path, tensor->bytes, *mode == 'r' ? "read" : "written");
+  return done == tensor->bytes;
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3 && argc != 4) {
+    fprintf(stderr, "usage: %s IN_PREFIX OUT_PREFIX [RUNS]\n", argv[0]);
+    return 1;
+  }
+  for (int run = 0, runs = argc == 4 ? atoi(argv[3]) : 1; run < runs; ++run) {
+    /* The arena of an input serves other tensors later. */
+    for (int i = 0; i < net_input_count; ++i)
+      if (!transfer(argv[1], i, "rb", &net_inputs[i]))
+        return 1;
+    net_run();
+    for (int i = 0; run == 0 && i < net_output_count; ++i)
+      if (!transfer(argv[2], i, "wb", &net_outputs[i]))
+        return 1;
+  }
+#ifdef NET_PROFILE
+  puts("kernel,count,ns");
+  for (int k = 0; k < net_kernel_count; ++k)
+    printf("%d,%llu,%llu\n", k, net_times[k].count, net_times[k].ns);
+#endif
+  return 0;
+}
