@@ -242,7 +242,6 @@ def movement():
     one("Split", [x[..., :1], x[..., 1:]], x, ints(1, 3), axis=-1)
     one("Slice", x[:, 1:, ::-2], x, ints(1, -1), ints(9223372036854775807, -9223372036854775807), ints(1, -1), ints(1, -2))
     one("Slice", x[::-1, 1:], x, ints(9, 1), ints(-9, 9), ints(0, 1), ints(-1, 1), constants=(0, 1, 2))
-    one("Dropout", [x, np.ones(x.shape, bool)], x, opset=13)
     one("Gather", x[:, [2, -1]], x, ints(2, -1), constants=(1,), axis=1)
     one("Gather", x[1], x, np.array(-1, np.int64))
     one("GatherElements", np.take_along_axis(x, np.array([[[1, 0, 0, 2]]] * 2), 1), x, np.array([[[1, 0, 0, 2]]] * 2, np.int64), axis=1)
