@@ -356,6 +356,17 @@ def pictures():
     share = (rows - low).reshape(1, 1, -1, 1)
     one("Resize", (x[:, :, low] * (1 - share) + x[:, :, np.minimum(low + 1, 5)] * share).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,),
         mode="linear", coordinate_transformation_mode="half_pixel")
+    for at, a, inside, more in (((np.arange(12) + 0.5) / 2 - 0.5, -0.75, False, {}),
+                                (np.arange(12) * 5 / 11, -0.5, True, {"coordinate_transformation_mode": "align_corners", "cubic_coeff_a": -0.5, "exclude_outside": 1})):
+        low = np.floor(at).astype(int)
+        weights = np.zeros((12, 6))
+        for tap in range(-1, 3):
+            d = np.abs(at - low - tap)
+            w = np.where(d <= 1, (a + 2) * d**3 - (a + 3) * d**2 + 1, a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a)
+            w[(low + tap < 0) | (low + tap > 5)] *= not inside
+            np.add.at(weights, (np.arange(12), np.clip(low + tap, 0, 5)), w)
+        weights /= weights.sum(1, keepdims=True) if inside else 1
+        one("Resize", np.einsum("ncij,oi->ncoj", x, weights).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,), mode="cubic", **more)
 
 
 def normalisation():
