@@ -635,7 +635,7 @@ export class Pane {
       small = Math.max(11, PIXELS / scale),
       room = w - 16,
       left = x + 8;
-    const two = node.subtitle && big + small + 6 <= h,
+    const two = node.subtitle && big + small + (node.state === 'group' ? 4 : 6) <= h,
       middle = y + (two ? h / 2 - small / 2 - 1 : h / 2),
       called = node.calls?.length ? `↳ ${node.calls.join(' ')}` : '',
       full = node.note || called || node.detail;
