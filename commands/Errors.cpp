@@ -5,10 +5,8 @@
 
 namespace origo::commands {
 
-llvm::Expected<std::vector<uint64_t>>
-runRecords(report::ErrorRun &run,
-           llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
-           const ErrorRecords &options) {
+llvm::Expected<std::vector<uint64_t>> runRecords(report::ErrorRun &run, quantize::OpenRecords open,
+                                                 const ErrorRecords &options) {
   struct Part {
     std::string signature;
     std::unique_ptr<quantize::Records> records;
@@ -19,7 +17,7 @@ runRecords(report::ErrorRun &run,
     auto ports = run.inputs(signature);
     if (!ports)
       return ports.takeError();
-    auto records = open(*ports);
+    auto records = open(*ports, run.signatures().size() > 1 ? signature : "");
     if (!records)
       return records.takeError();
     count = std::max(count, (*records)->count());

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "eval/Parts.h"
-#include "quantize/Records.h"
+#include "quantize/Calibrate.h"
 #include "report/errors/Errors.h"
 #include "report/errors/Print.h"
 
@@ -17,10 +17,8 @@ struct ErrorRecords {
 };
 
 /// Runs both models on the records that `open` finds for each signature; their numbers.
-llvm::Expected<std::vector<uint64_t>>
-runRecords(report::ErrorRun &run,
-           llvm::function_ref<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> open,
-           const ErrorRecords &options);
+llvm::Expected<std::vector<uint64_t>> runRecords(report::ErrorRun &run, quantize::OpenRecords open,
+                                                 const ErrorRecords &options);
 
 /// A report as a file, or a picture of it.
 struct ErrorFile {

@@ -1,5 +1,6 @@
 #include "commands/Command.h"
 #include "commands/Files.h"
+#include "commands/Labels.h"
 #include "commands/Records.h"
 #include "commands/Related.h"
 #include "eval/RealNumbers.h"
@@ -22,11 +23,12 @@ namespace {
 
 /// Tells how far the outputs of two models are from each other.
 struct DiffRequest {
-  std::string first, second, firstData, secondData, format, prefix;
+  std::string first, second, firstData, secondData, format, prefix, labels, score;
+  quantize::ImageOptions images;
   bool mae = false, mape = false, mpeir = false, mse = false, psnr = false, cosine = false, top1 = false, top5 = false;
 };
 
-constexpr std::array diffRows{
+constexpr std::array ownRows{
     option<&DiffRequest::first>("first_model", "MODEL", "The reference"),
     option<&DiffRequest::second>("second_model", "MODEL", "What is compared with it"),
     option<&DiffRequest::firstData>("first_input_data", "PATH",
@@ -35,6 +37,14 @@ constexpr std::array diffRows{
                                      "Those of the second model; without: the first's, stored as it wants them"),
     option<&DiffRequest::format>("input_data_format", "value",
                                  "h5, list, directory, numpy or images; without: as the name of PATH tells"),
+    option<&DiffRequest::labels>("labels", "FILE",
+                                 "The class of each record, a number a line, also behind the name of its file, or a "
+                                 ".npy file: how often each model finds it"),
+    option<&DiffRequest::score>(
+        "score", "COMMAND",
+        "A measure of your own: runs it with the path of each model as its last word, and shows "
+        "the last line that it prints",
+        {.python = Without::Prints, .cfg = Without::Prints}),
     option<&DiffRequest::prefix>("dump_output_with_prefix", "PREFIX",
                                  "Writes outputs to PREFIX.RECORD.first.outputN and PREFIX.RECORD.second.outputN"),
     option<&DiffRequest::mae>("print_mae", "Mean of what an element is off"),
@@ -46,6 +56,8 @@ constexpr std::array diffRows{
     option<&DiffRequest::top1>("print_top1_match", "How often both have the largest element in one place"),
     option<&DiffRequest::top5>("print_top5_match", "What part of the five largest elements both have"),
 };
+
+constexpr auto diffRows = joinRows(ownRows, imageRows<&DiffRequest::images>);
 
 /// An output over all records.
 struct Compared {
@@ -160,14 +172,21 @@ llvm::Error compareModels(const DiffRequest &request, const Door &door) {
     return makeError("the models have " + llvm::Twine(outputs->size()) + " and " + llvm::Twine(otherOutputs->size()) +
                      " outputs");
   Pairs pairs = Pairs::of(models->source, models->result);
-  auto records = recordsAt(request.firstData.empty() ? "random" : request.firstData, *inputs, request.format);
+  bool random = request.firstData.empty() || request.firstData == "random";
+  if (random)
+    door.note("inputs are random numbers, on which models are off otherwise than on real data; give " +
+              door.spell("first_input_data"));
+  RecordsRequest asked;
+  asked.data = random ? "random" : request.firstData;
+  RecordsOpener opener(asked, door);
+  auto records = opener.watch(recordsAt(asked.data, *inputs, request.format, request.images), *inputs);
   if (!records)
     return records.takeError();
   if ((*records)->count() == 0)
     return makeError(printable(request.firstData, 300) + ": holds no record, so that there is nothing to compare");
   std::unique_ptr<quantize::Records> own;
   if (!request.secondData.empty()) {
-    auto opened = recordsAt(request.secondData, *others, request.format);
+    auto opened = recordsAt(request.secondData, *others, request.format, request.images);
     if (!opened)
       return opened.takeError();
     own = std::move(*opened);
@@ -206,6 +225,23 @@ llvm::Error compareModels(const DiffRequest &request, const Door &door) {
         door.note("output \"" + printable(compared.name, 200) + "\" has no Top-" + llvm::Twine(k) +
                   " match: it has fewer elements, or NaN among them");
   }
+  if (!request.score.empty()) {
+    auto said = scoreByCommand(request.score, request.first, request.second);
+    if (!said)
+      return said.takeError();
+    llvm::outs() << *said << '\n';
+  }
+  if (request.labels.empty())
+    return llvm::Error::success();
+  auto labels = Labels::read(request.labels);
+  if (!labels)
+    return labels.takeError();
+  auto before = scoreClasses(*models->source.model, **records, *labels),
+       after = scoreClasses(*models->result.model, own ? *own : **records, *labels);
+  if (!before || !after)
+    return inFile(request.labels, firstError(before, after));
+  for (const std::string &line : scoreWords(*before, *after))
+    llvm::outs() << line << '\n';
   return llvm::Error::success();
 }
 
@@ -216,10 +252,14 @@ llvm::Error diff(DiffRequest &request, Words words, const Door &door, Verdict &)
     return makeError("needs " + door.spell("first_model") + " and " + door.spell("second_model") +
                      "; --help shows examples");
   bool prints = request.mae || request.mape || request.mpeir || request.mse || request.psnr || request.cosine ||
-                request.top1 || request.top5;
+                request.top1 || request.top5 || !request.labels.empty() || !request.score.empty();
   if (!prints && request.prefix.empty())
     return makeError("nothing is to be printed: give --print_mae, --print_mape, --print_mpeir, --print_mse, "
-                     "--print_psnr, --print_cosine, --print_top1_match or --print_top5_match");
+                     "--print_psnr, --print_cosine, --print_top1_match, --print_top5_match, --labels or --score");
+  RecordsRequest records;
+  records.images = request.images;
+  if (llvm::Error error = checkRecords(records, door))
+    return error;
   return compareModels(request, door);
 }
 

@@ -51,8 +51,8 @@ constexpr std::array interpretRows{
                                          "Like --tap, but every tensor of the source: what is not computed any more is "
                                          "recovered from the nearest tensors that are"),
     option<&InterpretRequest::swap>("swap", "LAYERS",
-                                    "Runs these source operators in place of what became of them: names or scopes, "
-                                    "separated by commas"),
+                                    "Runs these source operators in place of what became of them, in the words of "
+                                    "circle-quantizer --keep-float, separated by commas"),
     option<&InterpretRequest::profile>("profile", "FILE.json",
                                        "Prints the time that each operator takes and its origins, or writes a trace "
                                        "for chrome://tracing",
@@ -321,7 +321,7 @@ llvm::Expected<std::vector<NamedTensor>> Interpreter::runWithSource(const std::v
   auto pairs = report::Pairs::of(models->source, models->result);
   door.phase("executing");
   if (!request.swap.empty()) {
-    auto layers = layersNamed(*models->source.model, request.swap);
+    auto layers = layersNamed(models->source, request.swap);
     if (!layers)
       return layers.takeError();
     return report::runSwapped(*source, *result, pairs, request.signature, inputs, report::closed(*layers, pairs));

@@ -8,6 +8,7 @@
 #include "ir/OpenFile.h"
 #include "origin/Fingerprint.h"
 #include "origin/check/Check.h"
+#include "report/infer/Infer.h"
 #include "view/Files.h"
 
 #include "llvm/Support/Path.h"
@@ -56,6 +57,8 @@ private:
   llvm::Error checkSource() {
     if (!request.source)
       return llvm::Error::success();
+    if (!map && inferOrigins())
+      return llvm::Error::success();
     if (!map) {
       GuessedMap guessed = pairByNames(request.result.imported, request.source->imported);
       map = std::move(guessed.map);
@@ -77,6 +80,29 @@ private:
       map = std::move(named);
     }
     return llvm::Error::success();
+  }
+
+  /// By what operators compute, where both are files that can be executed in a moment; else it says that it did not.
+  bool inferOrigins() {
+    if (!request.result.file || !sourceFile())
+      return false;
+    phase("executing");
+    auto found =
+        infer(request.source->imported, sourceFile()->view(), request.result.imported, request.result.file->view());
+    if (!found) {
+      contents.notes.push_back("origins could not be inferred: " + llvm::toString(found.takeError()));
+      return false;
+    }
+    static constexpr llvm::StringLiteral words[] = {"unproved", "ambiguous", "unknown"};
+    for (const InferDoubt &doubt : found->doubts)
+      contents.doubts.push_back({doubt.subgraph, doubt.index, words[doubt.kind]});
+    const InferCoverage::Count &count = found->coverage.operators;
+    contents.notes.push_back(
+        "no origin map ties these files: it was inferred from what operators compute, as origo infer does; " +
+        std::to_string(count.related) + " of " + std::to_string(count.all) + " operators are related to the source, " +
+        std::to_string(count.proved) + " proved");
+    map = std::make_shared<const origin::OriginMap>(std::move(found->map));
+    return true;
   }
 
   void measure() {

@@ -1,6 +1,7 @@
 #include "commands/Quantize.h"
 
 #include "commands/Files.h"
+#include "commands/Labels.h"
 #include "quantize/Blocks.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -35,7 +36,16 @@ constexpr std::array ownRows{
     option<&Request::strict>("strict", "Refuses a model of which something would stay float, and a recipe with an "
                                        "entry that is about nothing: exit status 2"),
     option<&Request::keepFloat>("keep-float", "NAME",
-                                "Operators that stay float, by the name of their first result or by kind"),
+                                "What stays float: names, kinds, scopes, globs, re:EXPRESSION, A..B, last:3; "
+                                "docs/quantization.md has them all"),
+    option<&Request::only>("only", "NAME", "What alone is quantised, in the same words"),
+    option<&Request::labels>("labels", "FILE",
+                             "The class of each record, a number a line, also behind the name of its file, or a .npy "
+                             "file: how often it is found before and after"),
+    option<&Request::score>("score", "COMMAND",
+                            "A measure of your own: runs it with the path of each model as its last word, and shows "
+                            "the last line that it prints",
+                            {.python = Without::Prints, .cfg = Without::Prints}),
     option<&Request::weightBits>("weight_bits", "8|4", "Of the weights of a scheme; runtimes have 4 for few operators"),
     option<&Request::leastElements>("min-elements", "N",
                                     "With the schemes dynamic and weights: weights of fewer elements stay float"),
@@ -140,13 +150,16 @@ llvm::Error check(const Request &request, const Door &door) {
                      " dynamic or weights, which store weights alone");
   if (request.modes() != 1 && !request.onlyEnds())
     return makeError("needs one mode, such as " + scheme + ", or types of ends");
-  if (request.onlyEnds() && (request.hasRanges() || request.gptq || request.biasCorrection || request.equalize ||
-                             request.absorb || request.smooth || !request.keepFloat.empty() || !request.config.empty()))
+  if (request.onlyEnds() &&
+      (request.hasRanges() || request.gptq || request.biasCorrection || request.equalize || request.absorb ||
+       request.smooth || !request.keepFloat.empty() || !request.only.empty() || !request.config.empty()))
     return makeError("types of ends alone are for a model that is quantised, which takes no data and no other options; "
                      "to quantise one, give " +
                      scheme);
   if (request.smooth && !(*request.smooth >= 0 && *request.smooth <= 1))
     return makeError(door.spell("smooth") + " takes a number from 0 to 1");
+  if (!request.labels.empty() && request.records.isRandom())
+    return makeError(door.spell("labels") + " are of records: give " + door.spell("data"));
   return checkRecords(request.records, door);
 }
 
@@ -156,6 +169,8 @@ static llvm::Error quantizeFile(Request &request, Words words, const Door &door,
     return error;
   if (llvm::Error error = takeFiles(input, output, words))
     return error;
+  if (!request.score.empty() && (isStream(input) || isStream(output)))
+    return makeError(door.spell("score") + " needs files that the command can read, and \"-\" is none");
   uint64_t before = 0, after = 0;
   auto change = [&](Imported &imported, PayloadStore &store) {
     before = imported.bytes;
@@ -167,6 +182,12 @@ static llvm::Error quantizeFile(Request &request, Words words, const Door &door,
   if (!request.onlyParameters() && before && !isStream(output) && !llvm::sys::fs::file_size(output, after))
     door.note(llvm::Twine(before) + " bytes before, " + llvm::Twine(after) + " after" +
               (request.origins.embed != origin::Embed::None ? ", origins included" : ""));
+  if (!request.score.empty()) {
+    auto said = scoreByCommand(request.score, input, output);
+    if (!said)
+      return said.takeError();
+    door.note(*said);
+  }
   return llvm::Error::success();
 }
 

@@ -16,9 +16,9 @@ struct QuantizeRequest {
   std::optional<TfliteScheme::Name> scheme; ///< a mode
   std::string recipe;                       ///< a mode
   RecordsRequest records;
-  std::string statisticsFile;
+  std::string statisticsFile, labels, score;
   const quantize::Statistics *statistics = nullptr; ///< instead of the file
-  std::vector<std::string> inputTypes, outputTypes, keepFloat;
+  std::vector<std::string> inputTypes, outputTypes, keepFloat, only;
   bool strict = false;
   unsigned weightBits = 8;
   uint64_t leastElements = TfliteScheme().leastElements;

@@ -25,29 +25,22 @@ Scheme schemeOf(const TfliteScheme &asked) {
     scheme.common.activations = TensorType::INT16;
     scheme.common.bias = TensorType::INT64;
   }
-  scheme.common.clipsWeights = asked.clipsWeights;
+  scheme.common.clip = asked.clipsWeights ? WeightClip::LeastSquares : WeightClip::None;
   scheme.common.perChannel = asked.perChannel;
   scheme.common.perChannelDense = asked.perChannelDense;
   scheme.common.blockSize = asked.blockSize;
   return scheme;
 }
 
-llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names, Scheme &scheme) {
-  for (const std::string &name : names) {
-    bool any = false;
-    for (auto &graph : model.subgraphs)
-      for (const Operator &op : graph->operators)
-        if (op.result() && (op.result()->name == name || llvm::StringRef(op.opName()).equals_insensitive(name))) {
-          Scheme::Choice choice = scheme.common;
-          choice.quantize = false;
-          choice.whyFloat = Scheme::Choice().whyFloat; // a recipe has reasons of its own
-          scheme.layers[op.result()->name] = choice;
-          any = true;
-        }
-    if (!any)
-      return makeError("nothing is called \"" + printable(name) + "\"");
+void keepFloat(const Parts::Operators &operators, Scheme &scheme) {
+  for (const Operator *op : operators) {
+    if (!op->result())
+      continue;
+    Scheme::Choice choice = scheme.common;
+    choice.quantize = false;
+    choice.whyFloat = Scheme::Choice().whyFloat; // a recipe has reasons of its own
+    scheme.layers[op->result()->name] = choice;
   }
-  return llvm::Error::success();
 }
 
 llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::string> &names, TensorType otherwise) {

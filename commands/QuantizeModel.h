@@ -3,6 +3,7 @@
 #include "passes/Pipeline.h"
 #include "quantize/Calibrate.h"
 #include "quantize/Ends.h"
+#include "quantize/Parts.h"
 #include "quantize/Plan.h"
 
 namespace origo::commands {
@@ -19,8 +20,8 @@ quantize::Scheme schemeOf(const TfliteScheme &scheme);
 /// Types of inputs or outputs by their names in any case; none given: `otherwise`.
 llvm::Expected<llvm::SmallVector<TensorType, 2>> typesOf(const std::vector<std::string> &names, TensorType otherwise);
 
-/// Operators by the name of their first result, or by kind, stay float.
-llvm::Error keepFloat(const Model &model, const std::vector<std::string> &names, quantize::Scheme &scheme);
+/// These stay float, as the scheme has it for what is asked to.
+void keepFloat(const quantize::Parts::Operators &operators, quantize::Scheme &scheme);
 
 /// Gives channels of consecutive filters like ranges; those of tensors have to be taken afterwards.
 llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach);

@@ -1,4 +1,6 @@
+#include "commands/Labels.h"
 #include "commands/Quantize.h"
+#include "commands/Related.h"
 
 #include "ir/OpenFile.h"
 #include "quantize/Config.h"
@@ -85,15 +87,18 @@ llvm::Expected<Scheme> schemeAsked(const Request &request, const Door &door) {
 /// One run of the command.
 class Quantization {
 public:
-  Quantization(const Request &request, Model &model, PayloadStore &store, const Door &door, Verdict &verdict)
-      : request(request), model(model), store(store), door(door), verdict(verdict), records(request.records, door) {}
+  Quantization(const Request &request, Imported &imported, PayloadStore &store, const Door &door, Verdict &verdict)
+      : request(request), model(*imported.model), lineage(imported.lineage), store(store), door(door), verdict(verdict),
+        records(request.records, door) {}
   llvm::Error run();
+  llvm::Error runScored();
   llvm::Error changeEnds();
   llvm::Error changeParameters();
 
 private:
   const Request &request;
   Model &model;
+  const origin::Lineage &lineage;
   PayloadStore &store;
   const Door &door;
   Verdict &verdict;
@@ -101,6 +106,7 @@ private:
   Scheme scheme;
 
   llvm::Error readFiles();
+  llvm::Error readParts(const SourceLayers &sources);
   llvm::Error refuse(const llvm::Twine &what);
   llvm::Error wantRecords(llvm::StringRef option, const llvm::Twine &why);
   llvm::Error balance();
@@ -122,20 +128,39 @@ llvm::Error Quantization::refuse(const llvm::Twine &what) {
   return makeError(door.spell("strict") + ": " + what);
 }
 
+/// What is quantised alone, and what is not.
+llvm::Error Quantization::readParts(const SourceLayers &sources) {
+  if (request.only.empty() && request.keepFloat.empty())
+    return llvm::Error::success();
+  Parts parts(model, sources);
+  for (auto [option, words] : {std::pair("only", &request.only), std::pair("keep-float", &request.keepFloat)}) {
+    if (words->empty())
+      continue;
+    auto named = parts.named(*words);
+    if (!named)
+      return makeError(door.spell(option) + ": " + llvm::toString(named.takeError()));
+    if (words == &request.only)
+      *named = parts.without(*named);
+    keepFloat(*named, scheme);
+  }
+  return llvm::Error::success();
+}
+
 /// Layers that the config and the recipe name, and those that stay float.
 llvm::Error Quantization::readFiles() {
+  SourceLayers sources = sourceLayers(lineage);
   if (!request.config.empty()) {
     auto file = openFile(request.config);
     if (!file)
       return file.takeError();
-    if (llvm::Error error = readConfig((*file)->getBuffer(), model, scheme))
+    if (llvm::Error error = readConfig((*file)->getBuffer(), model, scheme, sources))
       return inFile(request.config, std::move(error));
   }
   if (!request.recipe.empty()) {
     auto file = openFile(request.recipe);
     if (!file)
       return file.takeError();
-    auto vain = readRecipe((*file)->getBuffer(), model, scheme);
+    auto vain = readRecipe((*file)->getBuffer(), model, scheme, sources);
     if (!vain)
       return inFile(request.recipe, vain.takeError());
     if (request.strict && !vain->empty())
@@ -143,9 +168,7 @@ llvm::Error Quantization::readFiles() {
     for (const std::string &text : *vain)
       door.note(printable(request.recipe, 300) + ": " + text);
   }
-  if (llvm::Error error = keepFloat(model, request.keepFloat, scheme))
-    return makeError(door.spell("keep-float") + ": " + llvm::toString(std::move(error)));
-  return llvm::Error::success();
+  return readParts(sources);
 }
 
 llvm::Error Quantization::wantRecords(llvm::StringRef option, const llvm::Twine &why) {
@@ -289,6 +312,37 @@ llvm::Error Quantization::run() {
   return storeModel();
 }
 
+/// How often the model finds the class that records have, before and after.
+llvm::Error Quantization::runScored() {
+  auto labels = Labels::read(request.labels);
+  if (!labels)
+    return labels.takeError();
+  auto opened = [&]() -> llvm::Expected<std::unique_ptr<Records>> {
+    auto session = eval::compile(model, {});
+    if (!session)
+      return session.takeError();
+    auto ports = session->inputs();
+    if (!ports)
+      return ports.takeError();
+    return records(*ports, "");
+  }();
+  if (!opened)
+    return opened.takeError();
+  door.phase("executing");
+  auto before = scoreClasses(model, **opened, *labels);
+  if (!before)
+    return inFile(request.labels, before.takeError());
+  if (llvm::Error error = run())
+    return error;
+  door.phase("executing");
+  auto after = scoreClasses(model, **opened, *labels);
+  if (!after)
+    return inFile(request.labels, after.takeError());
+  for (const std::string &line : scoreWords(*before, *after))
+    door.note(line);
+  return llvm::Error::success();
+}
+
 llvm::Error Quantization::changeParameters() {
   std::string force = door.spell("force_quantparam");
   for (const auto &[tensor, scaleText, zeroText] : request.forced) {
@@ -330,9 +384,10 @@ llvm::Error Quantization::changeEnds() {
 } // namespace
 
 llvm::Error run(const Request &request, Imported &imported, PayloadStore &store, const Door &door, Verdict &verdict) {
-  Quantization quantization(request, *imported.model, store, door, verdict);
+  Quantization quantization(request, imported, store, door, verdict);
   return request.onlyEnds()         ? quantization.changeEnds()
          : request.onlyParameters() ? quantization.changeParameters()
+         : !request.labels.empty()  ? quantization.runScored()
                                     : quantization.run();
 }
 

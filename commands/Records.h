@@ -18,18 +18,24 @@ struct RecordsRequest {
   std::function<llvm::Expected<std::unique_ptr<quantize::Records>>(llvm::ArrayRef<eval::Port>)> arrays;
 
   bool any() const { return arrays || !data.empty(); }
-  /// Opens them for the inputs of a signature. One that has a folder of its name in `data` has these.
+  bool isRandom() const { return !arrays && (data.empty() || data == "random"); }
+  /// Opens them for the inputs of a signature. One that has a folder of its name in `data`, or a file called after it,
+  /// has these.
   llvm::Expected<std::unique_ptr<quantize::Records>> open(llvm::ArrayRef<eval::Port> inputs,
                                                           llvm::StringRef signature) const;
 };
 
-/// Opens records as often as a command asks for them, and notes once of each signature that data without names could
-/// be meant in two orders.
+/// Opens records as often as a command asks for them, and notes what a person may not expect of them, each once: that
+/// data without names could be meant in two orders, records that have NaN, by number, images that are not like those of
+/// the model.
 class RecordsOpener {
 public:
   RecordsOpener(const RecordsRequest &request, const Door &door) : request(request), door(door) {}
   llvm::Expected<std::unique_ptr<quantize::Records>> operator()(llvm::ArrayRef<eval::Port> inputs,
                                                                 llvm::StringRef signature);
+  /// The same of records that are open already.
+  llvm::Expected<std::unique_ptr<quantize::Records>> watch(llvm::Expected<std::unique_ptr<quantize::Records>> records,
+                                                           llvm::ArrayRef<eval::Port> inputs);
 
 private:
   const RecordsRequest &request;
@@ -40,7 +46,8 @@ private:
 /// What lies at a path, or of the word "random". `format`, by the names of ONE's tools and ours: h5, list, directory,
 /// numpy or images; empty: as the path tells.
 llvm::Expected<std::unique_ptr<quantize::Records>> recordsAt(const std::string &path, llvm::ArrayRef<eval::Port> inputs,
-                                                             llvm::StringRef format = {});
+                                                             llvm::StringRef format = {},
+                                                             const quantize::ImageOptions &images = {});
 
 template <>
 inline constexpr auto choicesOf<quantize::RecordFormat> = std::to_array<ChoiceOf<quantize::RecordFormat>>(
@@ -73,25 +80,30 @@ inline constexpr auto choicesOf<eval::Engine> =
     std::to_array<ChoiceOf<eval::Engine>>({{"reference", eval::Engine::Reference, "the semantics, bit for bit"},
                                            {"fast", eval::Engine::Fast, "vector kernels, within small tolerances"}});
 
+/// The rows of how images become numbers, of a request whose member `Images` is ImageOptions, or has a member that is.
+template <auto Images, auto... Inner>
+constexpr std::array imageRows{
+    option<Images, Inner..., &quantize::ImageOptions::mean>(
+        "mean", "N,…", "Images: (pixel - mean) / std, one number or one a channel (0)"),
+    option<Images, Inner..., &quantize::ImageOptions::deviation>("std", "N,…", "Images: see mean (255)"),
+    option<Images, Inner..., &quantize::ImageOptions::layout>("layout", "LAYOUT",
+                                                              "Images: of the input; without: as its shape tells"),
+    option<Images, Inner..., &quantize::ImageOptions::resize>("resize", "HOW", "Images of another size:"),
+    option<Images, Inner..., &quantize::ImageOptions::channels>(
+        "channels", "ORDER", "Images: of the input; without: rgb, or gray if it has one"),
+};
+
 /// The rows of a request whose member `Records` is a RecordsRequest.
 template <auto Records>
-constexpr std::array recordRows{
+constexpr std::array dataRows{
     option<Records, &RecordsRequest::data>("data", "PATH",
                                            "Records to run the model on, or the word random; also --input_data",
                                            {.also = "input_data,d", .key = "input_data"}),
     option<Records, &RecordsRequest::format>("data_format", "FORMAT", "What lies at PATH; without: as its name tells",
                                              {.also = "input_data_format", .key = "input_data_format"}),
-    option<Records, &RecordsRequest::images, &quantize::ImageOptions::mean>(
-        "mean", "N,…", "Images: (pixel - mean) / std, one number or one a channel (0)"),
-    option<Records, &RecordsRequest::images, &quantize::ImageOptions::deviation>("std", "N,…",
-                                                                                 "Images: see mean (255)"),
-    option<Records, &RecordsRequest::images, &quantize::ImageOptions::layout>(
-        "layout", "LAYOUT", "Images: of the input; without: as its shape tells"),
-    option<Records, &RecordsRequest::images, &quantize::ImageOptions::resize>("resize", "HOW",
-                                                                              "Images of another size:"),
-    option<Records, &RecordsRequest::images, &quantize::ImageOptions::channels>(
-        "channels", "ORDER", "Images: of the input; without: rgb, or gray if it has one"),
 };
+template <auto Records>
+constexpr auto recordRows = joinRows(dataRows<Records>, imageRows<Records, &RecordsRequest::images>);
 
 /// Puts together what `Part` has written into these files.
 template <class Part> llvm::Expected<Part> mergeFiles(llvm::ArrayRef<std::string> files) {

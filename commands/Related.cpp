@@ -2,6 +2,7 @@
 
 #include "commands/Files.h"
 #include "commands/Onnx.h"
+#include "commands/Option.h"
 #include "export/Writer.h"
 #include "origin/Naming.h"
 #include "origin/codec/OriginFile.h"
@@ -79,28 +80,34 @@ llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef
   return origin::ModelFile::open(written);
 }
 
-llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef list) {
-  report::Layers layers;
-  llvm::SmallVector<llvm::StringRef> words;
-  list.split(words, ',', -1, false);
-  for (llvm::StringRef word : words) {
-    size_t before = layers.size();
-    std::string scope = word.ends_with("/") ? word.str() : word.str() + "/";
-    unsigned number = 0;
-    bool isNumber = !word.getAsInteger(10, number);
-    for (const auto &graph : source.subgraphs)
-      for (const Operator &op : graph->operators)
-        for (const Value *result : op.results())
-          if (result && (result->name == word || llvm::is_contained(origin::scopesOfName(result->name.text()), scope)))
-            layers.insert(&op);
-    if (layers.size() == before && isNumber)
-      for (const Operator &op : source.subgraphs[0]->operators)
-        if (op.index == number)
-          layers.insert(&op);
-    if (layers.size() == before)
-      return makeError("no operator of the source, and no scope, is called \"" + printable(word) + "\"");
-  }
+quantize::SourceLayers sourceLayers(const origin::Lineage &lineage) {
+  quantize::SourceLayers layers;
+  if (!lineage.source || !lineage.source->namesKnown)
+    return layers;
+  for (const origin::SourceSubgraph &graph : lineage.source->subgraphs)
+    for (const auto &[i, op] : llvm::enumerate(graph.operators)) {
+      layers.resize(std::max<size_t>(layers.size(), size_t(graph.firstOperator) + i + 1));
+      quantize::SourceLayer &layer = layers[graph.firstOperator + i];
+      layer.kind = std::string(op.op == "CUSTOM" ? op.customCode : op.op);
+      for (int32_t id : op.tensors)
+        if (const origin::SourceTensor *tensor = id < 0 ? nullptr : lineage.source->findTensor(uint32_t(id))) {
+          std::string_view name = tensor->name;
+          origin::NamedLayer named = origin::layerOfName(name);
+          layer.names.push_back(name);
+          layer.scopes.append(named.scopes.begin(), named.scopes.begin() + named.depth);
+        }
+      if (op.layer)
+        layer.names.push_back(op.layer->path);
+    }
   return layers;
+}
+
+llvm::Expected<report::Layers> layersNamed(const Imported &source, llvm::StringRef list) {
+  quantize::Parts parts(*source.model, sourceLayers(source.lineage));
+  auto named = parts.named(splitList(list));
+  if (!named)
+    return named.takeError();
+  return report::Layers(named->begin(), named->end());
 }
 
 } // namespace origo::commands

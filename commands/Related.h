@@ -3,6 +3,7 @@
 #include "commands/Door.h"
 #include "import/Import.h"
 #include "origin/Files.h"
+#include "quantize/Parts.h"
 #include "report/errors/Recover.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -31,8 +32,10 @@ llvm::Error takeMap(ImportOptions &options, const std::string &model, const std:
 /// A model's tables, for who looks at bytes; of a text those of the file that it is when it is written.
 llvm::Expected<std::unique_ptr<origin::ModelFile>> openModelFile(llvm::StringRef path, const Door &door);
 
-/// Operators of the source by what a person calls them, separated by commas: the name of a result, a scope that names
-/// begin with (block3/), or the number of an operator of subgraph 0. An error: nothing is called so.
-llvm::Expected<report::Layers> layersNamed(const Model &source, llvm::StringRef list);
+/// What operators of the source are called, for who looks for parts of what became of them. Texts are the listing's.
+quantize::SourceLayers sourceLayers(const origin::Lineage &lineage);
+
+/// Operators of the source by what a person calls them (quantize/Parts.h), separated by commas.
+llvm::Expected<report::Layers> layersNamed(const Imported &source, llvm::StringRef list);
 
 } // namespace origo::commands

@@ -125,7 +125,8 @@ const Command viewCommand = makeCommand<view>(
     "origin-view", "RESULT [SOURCE]",
     "Writes one HTML file that shows a model beside its source, and what became of what.\n\n"
     "RESULT is a .circle or .tflite file that circle2circle wrote, or any model. Where no origin map ties it to\n"
-    "SOURCE, they are paired by names and by what lies between, and the page says that this is a guess.\n"
+    "SOURCE, it is inferred as origin-infer does; else they are paired by names, and the page says that this is a "
+    "guess.\n"
     "The page needs no server and fetches nothing: open it from disk, attach it, keep it.\n\n"
     "  origin-view net.circle --source net.tflite -o page.html   both, side by side\n"
     "  origin-view net.circle -o page.html                       the source as the map knows it\n"

@@ -1,6 +1,7 @@
 #include "commands/Command.h"
 #include "commands/Errors.h"
 #include "commands/Files.h"
+#include "commands/Labels.h"
 #include "commands/Records.h"
 #include "commands/Related.h"
 #include "export/Writer.h"
@@ -28,6 +29,7 @@ struct VisqRequest {
   RecordsRequest records;
   std::optional<uint64_t> most; ///< records
   std::string metric = "MPEIR";
+  std::string labels, score;
   bool blame = false;
   uint64_t blameRecords = 2;
   std::optional<double> bound, limit;
@@ -55,6 +57,13 @@ constexpr std::array ownRows{
     option<&Request::metric>("metric", "NAME",
                              "MPEIR, MSE, TAE, SRMSE, MAE, PSNR, cosine, max or over_range: what is shown, and of own "
                              "and inherited error (MPEIR)"),
+    option<&Request::labels>("labels", "FILE",
+                             "The class of each record, a number a line, also behind the name of its file, or a .npy "
+                             "file: how often each model finds it"),
+    option<&Request::score>("score", "COMMAND",
+                            "A measure of your own: runs it with the path of each model as its last word, and shows "
+                            "the last line that it prints",
+                            {.python = Without::Prints, .cfg = Without::Prints}),
     option<&Request::blame>("blame",
                             "Tells own from inherited error, and sorts by what a layer's own does to the outputs"),
     option<&Request::blameRecords>("blame_records", "N", "Records that effects on the outputs are taken from (2)"),
@@ -109,6 +118,8 @@ llvm::Error check(const Request &request, const Door &door) {
                               " are of no use with it");
   if (request.limit && (metric->name == "PSNR" || metric->name == "cosine"))
     return wrong("limit", " goes with a metric of which more is worse");
+  if (!request.labels.empty() && (request.records.isRandom() || !request.merge.empty() || request.shard))
+    return wrong("labels", " are of records: give " + door.spell("data") + ", all of it");
   if (request.most == 0u)
     return wrong("records", " 0 leaves nothing to be compared");
   if (request.bound && request.blameRecords == 0)
@@ -128,38 +139,42 @@ struct Sample {
 /// One run of the command.
 class Visq {
 public:
-  Visq(const Request &request, const Door &door) : request(request), door(door) {}
+  Visq(const Request &request, const Door &door) : request(request), door(door), opener(request.records, door) {}
   /// False: what was asked for does not hold.
   llvm::Expected<bool> run();
 
 private:
   const Request &request;
   const Door &door;
+  RecordsOpener opener;
   std::vector<Sample> samples;
 
   bool own() const { return request.blame || request.bound; }
-  llvm::Expected<std::unique_ptr<quantize::Records>> recordsFor(llvm::ArrayRef<eval::Port> inputs) const;
-  llvm::Expected<double> errorOnAll(const ErrorRun &run, const Layers &layers) const;
-  llvm::Expected<bool> findLayers(const ErrorRun &run, const ErrorReport &report) const;
+  llvm::Expected<std::unique_ptr<quantize::Records>> recordsFor(llvm::ArrayRef<eval::Port> inputs,
+                                                                llvm::StringRef signature);
+  llvm::Expected<double> errorOnAll(const ErrorRun &run, const Layers &layers);
+  llvm::Expected<bool> findLayers(const ErrorRun &run, const ErrorReport &report);
+  llvm::Error scoreLabels(const Related &models);
   llvm::Expected<ErrorPart> measure(ErrorRun &run);
   llvm::Expected<ErrorPart> partOf(ErrorRun &run, const Related &models);
   bool exceedsLimit(const ErrorReport &report, const ErrorMetric &metric) const;
 };
 
-llvm::Expected<std::unique_ptr<quantize::Records>> Visq::recordsFor(llvm::ArrayRef<eval::Port> inputs) const {
-  bool random = !request.records.any() || request.records.data == "random";
-  return random ? quantize::seededRecords(inputs, request.most.value_or(4)) : request.records.open(inputs, "");
+llvm::Expected<std::unique_ptr<quantize::Records>> Visq::recordsFor(llvm::ArrayRef<eval::Port> inputs,
+                                                                    llvm::StringRef signature) {
+  return request.records.isRandom() ? quantize::seededRecords(inputs, request.most.value_or(4))
+                                    : opener(inputs, signature);
 }
 
 /// The output error on all records, where the source does the work of these layers.
-llvm::Expected<double> Visq::errorOnAll(const ErrorRun &run, const Layers &layers) const {
+llvm::Expected<double> Visq::errorOnAll(const ErrorRun &run, const Layers &layers) {
   double sum = 0;
   uint64_t counted = 0;
   for (const std::string &signature : run.signatures()) {
     auto ports = run.inputs(signature);
     if (!ports)
       return ports.takeError();
-    auto records = recordsFor(*ports);
+    auto records = recordsFor(*ports, run.signatures().size() > 1 ? signature : "");
     if (!records)
       return records.takeError();
     uint64_t count = std::min((*records)->count(), request.most.value_or(~uint64_t{0}));
@@ -178,7 +193,7 @@ llvm::Expected<double> Visq::errorOnAll(const ErrorRun &run, const Layers &layer
 }
 
 /// False: what suffices on the records that effects are taken from does not on all of them.
-llvm::Expected<bool> Visq::findLayers(const ErrorRun &run, const ErrorReport &report) const {
+llvm::Expected<bool> Visq::findLayers(const ErrorRun &run, const ErrorReport &report) {
   double bound = *request.bound;
   std::vector<const ErrorRow *> rows;
   for (const ErrorRow &row : report.rows)
@@ -250,9 +265,13 @@ llvm::Expected<ErrorPart> Visq::measure(ErrorRun &run) {
   records.shard = *shard;
   if (door.progress)
     records.progress = [&](uint64_t done, uint64_t all) { door.progress(done, all, shard->parts); };
+  if (request.records.isRandom())
+    door.note("inputs are random numbers, on which models are off otherwise than on real data; give " +
+              door.spell("data"));
   door.phase("executing");
   auto numbers = runRecords(
-      run, [&](llvm::ArrayRef<eval::Port> inputs) { return recordsFor(inputs); }, records);
+      run, [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef signature) { return recordsFor(inputs, signature); },
+      records);
   if (!numbers)
     return numbers.takeError();
   ErrorPart part = run.measured();
@@ -306,6 +325,29 @@ bool Visq::exceedsLimit(const ErrorReport &report, const ErrorMetric &metric) co
   return false;
 }
 
+/// How often both models find the class that records have.
+llvm::Error Visq::scoreLabels(const Related &models) {
+  auto labels = Labels::read(request.labels);
+  if (!labels)
+    return labels.takeError();
+  auto session = eval::compile(*models.source.model, {});
+  if (!session)
+    return session.takeError();
+  auto ports = session->inputs();
+  if (!ports)
+    return ports.takeError();
+  auto records = recordsFor(*ports, "");
+  if (!records)
+    return records.takeError();
+  auto before = scoreClasses(*models.source.model, **records, *labels),
+       after = scoreClasses(*models.result.model, **records, *labels);
+  if (!before || !after)
+    return inFile(request.labels, firstError(before, after));
+  for (const std::string &line : scoreWords(*before, *after))
+    llvm::outs() << line << '\n';
+  return llvm::Error::success();
+}
+
 /// False: something is off by more than --limit.
 llvm::Expected<bool> Visq::run() {
   const ErrorMetric &metric = *findErrorMetric(request.metric);
@@ -356,6 +398,15 @@ llvm::Expected<bool> Visq::run() {
     printErrorsBy(report, request.by.value_or(ErrorsBy::Scope), metric, llvm::outs());
   else if (files.empty() && request.statisticsFile.empty())
     printErrors(report, metric, part->own ? ErrorOrder::Blame : ErrorOrder::Execution, llvm::outs());
+  if (!request.labels.empty())
+    if (llvm::Error error = scoreLabels(*models))
+      return error;
+  if (!request.score.empty()) {
+    auto said = scoreByCommand(request.score, request.source, request.result);
+    if (!said)
+      return said.takeError();
+    llvm::outs() << *said << '\n';
+  }
   return !request.limit || !exceedsLimit(report, metric);
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 /// What the name of an operator or a tensor says of the layer that it is of: each exporter has its own way to write
-/// that, and a row here. `origin_reader.h` and the page have the same rows; `tests/naming.tsv` holds the three equal.
+/// that, and a row here. `origin_reader.h` has the same rows; `tests/naming.tsv` holds the two equal.
 /// This header is installed and needs nothing but the standard library. Names are untrusted: time is linear in the
 /// name.
 namespace origo::origin {

@@ -254,7 +254,7 @@ py::list errorsOf(const LoadedModel &result, const LoadedModel &source, const py
     commands::ErrorRecords records;
     records.withEffects = effects;
     auto numbers = commands::runRecords(
-        *run, [&](auto inputs) { return data.open(inputs); }, records);
+        *run, [&](llvm::ArrayRef<eval::Port> inputs, llvm::StringRef) { return data.open(inputs); }, records);
     if (!numbers)
       return numbers.takeError();
     rows = run->rows();

@@ -33,18 +33,7 @@ llvm::Expected<Scheme::Choice> oneChoice(llvm::StringRef type, llvm::StringRef g
 
 namespace {
 
-/// By the name of any result, that of the first one.
-llvm::StringMap<std::string> firstNames(const Model &model) {
-  llvm::StringMap<std::string> names;
-  for (auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators)
-      for (const Value *result : op.results())
-        if (result && op.result())
-          names[result->name] = op.result()->name.str();
-  return names;
-}
-
-Error readLayers(const json &layers, const llvm::StringMap<std::string> &names, Scheme &scheme) {
+Error readLayers(const json &layers, Parts &parts, Scheme &scheme) {
   if (!layers.is_array())
     return makeError("\"layers\" is no list");
   llvm::StringSet<> given;
@@ -53,7 +42,8 @@ Error readLayers(const json &layers, const llvm::StringMap<std::string> &names, 
       auto found = layer.is_object() ? layer.find(key) : layer.end();
       return layer.is_object() && found != layer.end() && found->is_string() ? found->get<std::string>() : "";
     };
-    auto choice = oneChoice(text("dtype").empty() ? "?" : text("dtype"), text("granularity").empty() ? "channel" : text("granularity"));
+    auto choice = oneChoice(text("dtype").empty() ? "?" : text("dtype"),
+                            text("granularity").empty() ? "channel" : text("granularity"));
     if (!choice)
       return choice.takeError();
     choice->mode = scheme.common.mode;
@@ -66,14 +56,21 @@ Error readLayers(const json &layers, const llvm::StringMap<std::string> &names, 
     if (list.empty())
       return makeError("a layer has no \"name\" and no \"names\"");
     for (const std::string &name : list) {
-      auto first = names.find(name);
-      if (first == names.end())
-        return makeError("layer \"" + printable(name) + "\" is no result of an operator");
+      auto named = parts.named(name);
+      if (!named)
+        return makeError("layer \"" + printable(name) +
+                         "\" is no result of an operator: " + llvm::toString(named.takeError()));
       if (!given.insert(name).second)
         return makeError("layer \"" + printable(name) + "\" is there twice");
-      auto [known, isNew] = scheme.layers.try_emplace(first->second, *choice);
-      if (!isNew && (known->second.activations != choice->activations || known->second.perChannel != choice->perChannel))
-        return makeError("layer \"" + printable(name) + "\" and another result of its operator contradict each other");
+      for (const Operator *op : *named) {
+        if (!op->result())
+          continue;
+        auto [known, isNew] = scheme.layers.try_emplace(op->result()->name, *choice);
+        if (!isNew &&
+            (known->second.activations != choice->activations || known->second.perChannel != choice->perChannel))
+          return makeError("layer \"" + printable(name) +
+                           "\" and another result of its operator contradict each other");
+      }
     }
   }
   return Error::success();
@@ -81,13 +78,13 @@ Error readLayers(const json &layers, const llvm::StringMap<std::string> &names, 
 
 } // namespace
 
-Error readConfig(llvm::StringRef text, const Model &model, Scheme &scheme) {
+Error readConfig(llvm::StringRef text, const Model &model, Scheme &scheme, const SourceLayers &sources) {
   json root = json::parse(text.begin(), text.end(), nullptr, false);
   if (!root.is_object() || !root.contains("layers"))
     return makeError("is no config: an object in JSON with a list \"layers\"");
-  llvm::StringMap<std::string> names = firstNames(model);
+  Parts parts(model, sources);
   Scheme main = scheme;
-  Error error = readLayers(root["layers"], names, main);
+  Error error = readLayers(root["layers"], parts, main);
   // A list may have substitutes, of which exactly one fits the graph.
   std::vector<Scheme> fitting;
   if (!error)
@@ -95,7 +92,8 @@ Error readConfig(llvm::StringRef text, const Model &model, Scheme &scheme) {
   if (auto alternates = root.find("alternate"); alternates != root.end() && alternates->is_object())
     for (const json &layers : *alternates) {
       Scheme other = scheme;
-      if (Error wrong = readLayers(layers.is_object() && layers.contains("layers") ? layers["layers"] : layers, names, other))
+      if (Error wrong =
+              readLayers(layers.is_object() && layers.contains("layers") ? layers["layers"] : layers, parts, other))
         llvm::consumeError(std::move(wrong));
       else
         fitting.push_back(std::move(other));

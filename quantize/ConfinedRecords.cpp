@@ -1,9 +1,11 @@
+#include "quantize/ImageMetadata.h"
 #include "quantize/Images.h"
 #include "quantize/RecordParts.h"
 #include "readers/Protocol.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Path.h"
 
 namespace origo::quantize {
 
@@ -104,12 +106,23 @@ private:
   }
 };
 
+std::string numbersText(llvm::ArrayRef<float> numbers) {
+  std::string text;
+  for (float number : numbers) {
+    char digits[32];
+    std::snprintf(digits, sizeof(digits), "%.6g", static_cast<double>(number));
+    text += (text.empty() ? "" : ", ") + std::string(digits);
+  }
+  return numbers.size() == 1 ? text : "(" + text + ")";
+}
+
 class ImageRecords : public Records {
 public:
   std::vector<std::string> files;
   ImageInput input;
   ImageOptions options;
   std::unique_ptr<Reader> reader;
+  std::string normalized; ///< in a way that nobody asked for
 
   uint64_t count() const override { return files.size(); }
   llvm::Expected<Record> read(uint64_t record) override {
@@ -124,9 +137,32 @@ public:
         decode(*reader, {reinterpret_cast<const uint8_t *>((*file)->getBufferStart()), (*file)->getBufferSize()});
     if (!picture)
       return inFile(path, picture.takeError());
+    remember(*picture, path);
     Record one;
     one.push_back(tensorOf(*picture, input, options));
     return one;
+  }
+  std::vector<std::string> remarks() const override {
+    std::vector<std::string> lines;
+    for (const std::string &line : {normalized, resized, coloured})
+      if (!line.empty())
+        lines.push_back(line);
+    return lines;
+  }
+
+private:
+  std::string resized, coloured; ///< of the first picture that is such a one
+
+  void remember(const Picture &picture, llvm::StringRef path) {
+    constexpr uint32_t most = 4; // times as wide or high
+    auto isFar = [](uint64_t from, uint64_t to) { return to != 0 && (from > most * to || to > most * from); };
+    std::string name = "image \"" + printable(llvm::sys::path::filename(path), 200) + "\"";
+    if (resized.empty() && (isFar(picture.width, input.width) || isFar(picture.height, input.height)))
+      resized = name + " of " + std::to_string(picture.width) + " by " + std::to_string(picture.height) +
+                " pixels becomes one of " + std::to_string(input.width) + " by " + std::to_string(input.height) +
+                ", which may be another kind of image than the model is for";
+    if (coloured.empty() && picture.channels == 1 && input.channels == 3)
+      coloured = name + " is grey, and the model takes colours: all three channels are the same";
   }
 };
 
@@ -201,6 +237,14 @@ llvm::Expected<std::unique_ptr<Records>> imageRecords(std::vector<std::string> f
   records->files = std::move(files);
   records->input = *form;
   records->options = options;
+  if (options.mean.empty() && options.deviation.empty() && form->type == TensorType::FLOAT32)
+    if (auto own = normalizationOf(inputs.front());
+        own && (own->mean.size() == 1 || own->mean.size() == form->channels)) {
+      records->options.mean = own->mean;
+      records->options.deviation = own->deviation;
+      records->normalized = "images become (pixel - " + numbersText(own->mean) + ") / " + numbersText(own->deviation) +
+                            ", as the model's metadata says; --mean and --std say otherwise";
+    }
   records->reader = std::move(*reader);
   return records;
 }

@@ -124,15 +124,30 @@ llvm::Error EndPlanner::decide(llvm::ArrayRef<Value *> values, llvm::ArrayRef<Te
 
 llvm::Expected<StoragePlan> EndPlanner::plan(const Ends &ends) {
   model.number();
-  Subgraph &graph = *model.subgraphs.front();
-  if (llvm::Error error = decide(graph.inputs, ends.inputs, true))
-    return error;
-  if (llvm::Error error = decide(graph.outputs, ends.outputs, false))
-    return error;
+  for (Subgraph *graph : endGraphs(model)) {
+    if (llvm::Error error = decide(graph->inputs, ends.inputs, true))
+      return error;
+    if (llvm::Error error = decide(graph->outputs, ends.outputs, false))
+      return error;
+  }
   return std::move(made);
 }
 
 } // namespace
+
+llvm::SmallVector<Subgraph *, 2> endGraphs(Model &model) {
+  llvm::SmallPtrSet<const Subgraph *, 4> without;
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators)
+      for (const Subgraph *callee : op.callees())
+        without.insert(callee);
+  llvm::SmallVector<Subgraph *, 2> graphs = {model.subgraphs.front().get()};
+  without.insert(graphs.front());
+  for (const Signature &signature : model.signatures)
+    if (signature.subgraph && without.insert(signature.subgraph).second)
+      graphs.push_back(signature.subgraph);
+  return graphs;
+}
 
 std::function<llvm::Expected<StoragePlan>(Model &)> planEnds(Ends ends, std::vector<std::string> *told) {
   return [ends = std::move(ends), told](Model &model) { return EndPlanner(model, told).plan(ends); };

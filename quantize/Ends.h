@@ -12,7 +12,11 @@ struct Ends {
   llvm::SmallVector<TensorType, 2> inputs, outputs;
 };
 
-/// Another form of the ends of the first subgraph, and of nothing else: an input that is quantised as soon as it is
+/// Whose inputs and outputs are those of the model: the first subgraph, and those of signatures that no operator calls,
+/// for what is called is stored as who calls it has it.
+llvm::SmallVector<Subgraph *, 2> endGraphs(Model &model);
+
+/// Another form of the ends of the model, and of nothing else: an input that is quantised as soon as it is
 /// read is found as it is read then, an output that is widened is left as it was, and integers of 8 bits with the zero
 /// point 128 higher, or lower, are the same numbers with or without a sign. No data are needed, and no scale is made.
 /// Linear. An error: an end that has no such form, with what stands in the way. `told` gets a line for each end that

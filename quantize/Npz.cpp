@@ -2,7 +2,10 @@
 
 #include "eval/Npy.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Endian.h"
+
+#include <zlib.h>
 
 namespace origo::quantize {
 
@@ -34,6 +37,23 @@ void widen(llvm::ArrayRef<uint8_t> extra, uint64_t &size, uint64_t &packed, uint
   }
 }
 
+/// The bytes of a raw deflate stream, which says no size itself. False: there are others.
+bool inflate(llvm::ArrayRef<uint8_t> packed, std::vector<uint8_t> &bytes) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+    return false;
+  auto end = llvm::make_scope_exit([&] { inflateEnd(&stream); });
+  if (packed.size() > UINT_MAX || bytes.size() > UINT_MAX)
+    return false;
+  uint8_t none = 0; // where no byte is expected
+  stream.next_in = const_cast<uint8_t *>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  stream.next_out = bytes.empty() ? &none : bytes.data();
+  stream.avail_out = static_cast<uInt>(bytes.size());
+  int state = ::inflate(&stream, Z_FINISH);
+  return state == Z_STREAM_END && stream.avail_out == 0;
+}
+
 } // namespace
 
 llvm::Expected<std::vector<eval::NamedTensor>> readNpz(llvm::ArrayRef<uint8_t> file) {
@@ -59,14 +79,21 @@ llvm::Expected<std::vector<eval::NamedTensor>> readNpz(llvm::ArrayRef<uint8_t> f
       return damaged();
     llvm::StringRef title(reinterpret_cast<const char *>(entry) + entrySize, name);
     widen({entry + entrySize + name, static_cast<size_t>(extra)}, size, packed, offset);
-    if (method != 0)
-      return makeError("is compressed; write it with numpy.savez, not numpy.savez_compressed");
+    constexpr uint64_t stored = 0, deflated = 8, mostPerByte = 1032; // of deflate, whatever is packed
+    if (method != stored && method != deflated)
+      return makeError("its array \"" + printable(title) + "\" is packed in a way that numpy does not have");
     if (offset > end || end - offset < localSize || read32le(file.data() + offset) != localHeader)
       return damaged();
     uint64_t skip = localSize + read16le(file.data() + offset + 26) + read16le(file.data() + offset + 28);
-    if (skip > end - offset || size != packed || size > end - offset - skip || (total += size) > file.size())
+    if (skip > end - offset || packed > end - offset - skip || (total += packed) > file.size() ||
+        (method == stored ? size != packed : size / mostPerByte > packed))
       return damaged();
-    auto array = eval::readNpy(file.slice(offset + skip, size));
+    llvm::ArrayRef<uint8_t> bytes = file.slice(offset + skip, packed);
+    std::vector<uint8_t> inflated(method == deflated ? size : 0);
+    if (method == deflated &&
+        (!inflate(bytes, inflated) || crc32_z(0, inflated.data(), inflated.size()) != read32le(entry + 16)))
+      return damaged();
+    auto array = eval::readNpy(method == deflated ? llvm::ArrayRef<uint8_t>(inflated) : bytes);
     if (!array)
       return makeError("its array \"" + printable(title) + "\" " + llvm::toString(array.takeError()));
     title.consume_back(".npy");

@@ -73,8 +73,8 @@ static void forEachRun(const Value &constant, int32_t axis, int32_t blockSize,
   uint64_t count = constant.payload().size() / sizeof(float);
   size_t channels = channelCount(constant, axis, blockSize);
   uint64_t inner = blockSize > 0 ? static_cast<uint64_t>(blockSize)
-                   : axis < 0 ? std::max<uint64_t>(count, 1)
-                            : eval::product(constant.shape, axis + 1, constant.shape.size());
+                   : axis < 0    ? std::max<uint64_t>(count, 1)
+                                 : eval::product(constant.shape, axis + 1, constant.shape.size());
   std::vector<float> block(1 << 16);
   for (uint64_t at = 0; at < count;) {
     uint64_t some = std::min<uint64_t>(block.size(), count - at);
@@ -99,17 +99,97 @@ std::vector<Extremes> extremesOf(const Value &constant, int32_t axis, int32_t bl
   return all;
 }
 
-std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, int32_t blockSize) {
+Parameters asymmetricWeights(Extremes range, TensorType type) {
+  double low = std::min(range.min, 0.f), high = std::max(range.max, 0.f), bits = type == TensorType::INT4 ? 4 : 8;
+  double steps = std::exp2(bits) - 1, lowest = -std::exp2(bits - 1);
+  double scale = std::max((high - low) / steps, 1e-6 / steps);
+  return {static_cast<float>(scale),
+          static_cast<int64_t>(std::clamp(std::nearbyint(lowest - low / scale), lowest, lowest + steps))};
+}
+
+namespace {
+
+/// One channel, by sums over all of its numbers.
+class Sums {
+public:
+  Sums(const Value &constant, int32_t axis, int32_t blockSize, size_t channels)
+      : constant(constant), axis(axis), blockSize(blockSize), channels(channels) {}
+  std::vector<double> squares() const {
+    std::vector<double> sums(channels);
+    forEachRun(constant, axis, blockSize, [&](size_t channel, llvm::ArrayRef<float> run) {
+      for (float x : run)
+        sums[channel] += double{x} * double{x};
+    });
+    return sums;
+  }
+  struct Beyond {
+    double magnitudes = 0, within = 0, beyond = 0;
+  };
+  /// How much lies at these magnitudes or further out, and how many do not.
+  std::vector<Beyond> beyond(llvm::ArrayRef<double> reach) const {
+    std::vector<Beyond> sums(channels);
+    forEachRun(constant, axis, blockSize, [&](size_t channel, llvm::ArrayRef<float> run) {
+      Beyond &one = sums[channel];
+      for (float x : run) {
+        double magnitude = std::fabs(double{x});
+        bool isBeyond = magnitude >= reach[channel];
+        one.magnitudes += isBeyond ? magnitude : 0;
+        ++(isBeyond ? one.beyond : one.within);
+      }
+    });
+    return sums;
+  }
+
+private:
+  const Value &constant;
+  int32_t axis, blockSize;
+  size_t channels;
+};
+
+/// What ai-edge-quantizer takes for the reach of weights.
+std::vector<double> reachOf(const Value &constant, int32_t axis, TensorType type, WeightClip clip, int32_t blockSize) {
+  size_t channels = channelCount(constant, axis, blockSize);
+  double count = static_cast<double>(constant.payload().size()) / sizeof(float) / static_cast<double>(channels);
+  Sums sums(constant, axis, blockSize, channels);
+  bool isNarrow = type == TensorType::INT4;
+  if (clip == WeightClip::Mse) {
+    std::vector<double> reach = sums.squares();
+    for (double &one : reach)
+      one = std::sqrt(one / count) * (isNarrow ? 0.37755 : 0.05408) * largestWeight(type);
+    return reach;
+  }
+  std::vector<double> reach(channels, 1);
+  double rounding = std::exp2(-2. * (isNarrow ? 4 : 8)) / 3;
+  for (unsigned step = 0; step < 10; ++step)
+    for (auto [one, sum] : llvm::zip_equal(reach, sums.beyond(reach)))
+      one = sum.magnitudes / (rounding * sum.within + sum.beyond);
+  return reach;
+}
+
+} // namespace
+
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, WeightClip clip,
+                                        int32_t blockSize) {
   std::vector<Extremes> all = extremesOf(constant, axis, blockSize);
+  if (clip == WeightClip::None || all.empty())
+    return all;
+  if (clip != WeightClip::LeastSquares) {
+    for (auto [one, reach] : llvm::zip_equal(all, reachOf(constant, axis, type, clip, blockSize)))
+      if (std::isfinite(reach) && reach > 0) {
+        auto most = static_cast<float>(reach); // which may be more than the greatest magnitude
+        one = {-most, most};
+      }
+    return all;
+  }
   constexpr size_t clips = 24; // from 1 down to 0.31 of the greatest magnitude
   std::vector<std::array<double, clips>> errors(all.size());
-  auto reachOf = [&](size_t channel, size_t clip) {
+  auto reachAt = [&](size_t channel, size_t clip) {
     return std::max(-all[channel].min, all[channel].max) * (1 - 0.03f * static_cast<float>(clip));
   };
   auto most = static_cast<float>(largestWeight(type));
   forEachRun(constant, axis, blockSize, [&](size_t channel, llvm::ArrayRef<float> run) {
     for (size_t clip = 0; clip < clips; ++clip) {
-      float scale = reachOf(channel, clip) / most;
+      float scale = reachAt(channel, clip) / most;
       if (!(scale > 0) || !std::isfinite(scale))
         return;
       double sum = 0;
@@ -122,7 +202,7 @@ std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, Ten
   });
   for (size_t channel = 0; channel < all.size(); ++channel) {
     size_t best = std::min_element(errors[channel].begin(), errors[channel].end()) - errors[channel].begin();
-    float reach = reachOf(channel, best);
+    float reach = reachAt(channel, best);
     all[channel] = {std::max(all[channel].min, -reach), std::min(all[channel].max, reach)};
   }
   return all;

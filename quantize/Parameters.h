@@ -28,7 +28,17 @@ double largestWeight(TensorType type);
 /// block of so many elements in a row. Goes through the bytes once, and keeps none.
 std::vector<Extremes> extremesOf(const Value &constant, int32_t axis, int32_t blockSize = 0);
 
-/// The same, of symmetric weights, cut where the sum of the squares of what rounding and cutting take away is least.
-std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, int32_t blockSize = 0);
+/// Where the greatest magnitudes of symmetric weights are cut.
+enum class WeightClip : uint8_t {
+  None,
+  LeastSquares, ///< where the sum of the squares of what rounding and cutting take away is least, by trying
+  Mse,          ///< where it is least of numbers that are spread normally: by their root mean square alone
+  Octav,        ///< by the fixed point of what rounding and cutting take away: Sakr et al., 2022; ten steps
+};
+std::vector<Extremes> clippedExtremesOf(const Value &constant, int32_t axis, TensorType type, WeightClip clip,
+                                        int32_t blockSize = 0);
+
+/// Of weights with a zero point, in steps of 2ᵇⁱᵗˢ − 1; with 0 among them.
+Parameters asymmetricWeights(Extremes range, TensorType type);
 
 } // namespace origo::quantize

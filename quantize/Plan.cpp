@@ -7,6 +7,7 @@
 #include "ir/shapes/Inference.h"
 #include "quantize/Blocks.h"
 #include "quantize/Corrections.h"
+#include "quantize/Ends.h"
 #include "quantize/Parameters.h"
 #include "quantize/Ranges.h"
 #include "quantize/Recurrent.h"
@@ -74,6 +75,7 @@ private:
   void shareScales();
   void pushScale(Value &value, const Storage *scale);
   void decideInterface();
+  void decideInterface(Subgraph &graph);
 };
 
 std::string nameOf(const Value *value) { return "\"" + printable(value->name) + "\""; }
@@ -414,7 +416,7 @@ void Planner::correct(const Operator &op, const Weights &weights, const Choice &
   auto inputs = scheme.moments->find(&op);
   const Storage *stored = decision.operands[weights.operand];
   if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) ||
-      stored->type == TensorType::UINT8)
+      stored->type == TensorType::UINT8 || choice.asymmetricWeights)
     return;
   auto bias = static_cast<unsigned>(biasOf(op.code));
   std::optional<Summand> rounding;
@@ -681,9 +683,13 @@ void Planner::shareScales() {
 }
 
 void Planner::decideInterface() {
-  Subgraph &graph = *model.subgraphs.front();
   if (scheme.common.mode == Scheme::Mode::Signed)
     return; // who calls the model finds it as it was
+  for (Subgraph *graph : endGraphs(model))
+    decideInterface(*graph);
+}
+
+void Planner::decideInterface(Subgraph &graph) {
   if (storesAnew()) {
     llvm::SmallPtrSet<const Value *, 4> seen;
     for (auto *list : {&graph.inputs, &graph.outputs})

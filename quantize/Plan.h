@@ -4,6 +4,7 @@
 #include "quantize/Carried.h"
 #include "quantize/Constraints.h"
 #include "quantize/Moments.h"
+#include "quantize/Parameters.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -32,7 +33,9 @@ struct Scheme {
     bool perChannel = true;
     bool perChannelDense = true; ///< FULLY_CONNECTED; TensorFlow Lite's specification has one scale for its weights
     int32_t blockSize = 0;       ///< of FULLY_CONNECTED's weights: so many in a row have a scale; 0: none
-    bool clipsWeights = false;   ///< greatest magnitudes are cut where that loses less than it gains
+    /// Of weights, greatest magnitudes are cut: where that loses less than it gains, or as ai-edge-quantizer has it.
+    WeightClip clip = WeightClip::None;
+    bool asymmetricWeights = false; ///< with zero points; what is widened in the graph alone
     bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
     uint64_t leastElements = 0;                         ///< of weights alone: smaller ones stay
   };

@@ -33,8 +33,10 @@ int64_t number(const json &object, const char *key, int64_t otherwise) {
 
 /// One entry, read.
 struct Entry {
-  Expression expression;
-  std::string text, operation;
+  std::optional<Expression> expression; ///< none: `layers` are meant
+  llvm::DenseSet<const Operator *> layers;
+  std::string text; ///< the expression, or the words for the layers
+  std::vector<std::string> operations;
   Scheme::Choice choice;
   bool isFound = false, isFoundInKind = false; ///< in the name of a layer, of one of the operation
 };
@@ -54,8 +56,8 @@ Error readWeights(const json &config, Scheme::Choice &choice) {
     return makeError("the granularity \"" + printable(granularity) +
                      "\" is not supported; give TENSORWISE, CHANNELWISE or BLOCKWISE_32, _64, _128 or _256");
   choice.perChannel = choice.perChannelDense = granularity == "CHANNELWISE";
-  if (const json &symmetric = field(config, "symmetric"); symmetric.is_boolean() && !symmetric.get<bool>())
-    return makeError("asymmetric weights are not supported");
+  const json &symmetric = field(config, "symmetric");
+  choice.asymmetricWeights = symmetric.is_boolean() && !symmetric.get<bool>();
   return Error::success();
 }
 
@@ -94,13 +96,20 @@ Error readChoice(const json &entry, Scheme::Choice &choice) {
     return Error::success();
   }
   choice.choosesRounding = algorithm == "GPTQ";
-  if (!choice.choosesRounding && algorithm != "min_max_uniform_quantize")
+  choice.clip = algorithm == "MSE" ? WeightClip::Mse : algorithm == "OCTAV" ? WeightClip::Octav : WeightClip::None;
+  if (!choice.choosesRounding && choice.clip == WeightClip::None && algorithm != "min_max_uniform_quantize")
     return makeError("the algorithm \"" + printable(algorithm) +
-                     "\" is not here; there are min_max_uniform_quantize, GPTQ, float_casting and no_quantize");
+                     "\" is not here; there are min_max_uniform_quantize, MSE, OCTAV, GPTQ, float_casting and "
+                     "no_quantize");
   if (!weights.is_object())
     return makeError("there is no \"weight_tensor_config\"");
   if (Error error = readWeights(weights, choice))
     return error;
+  bool isWidened = !activations.is_object() && precision != "INTEGER";
+  if (choice.asymmetricWeights && (!isWidened || choice.choosesRounding || choice.clip != WeightClip::None))
+    return makeError(
+        "asymmetric weights are for those that are widened in the graph, without \"activation_tensor_config\", "
+        "with the \"compute_precision\" FLOAT and min_max_uniform_quantize: kernels compute with none");
   choice.leastElements = static_cast<uint64_t>(std::max<int64_t>(0, number(config, "min_weight_elements", 0)));
   if (activations.is_object()) {
     if (choice.blockSize > 0)
@@ -144,22 +153,40 @@ Scheme::Choice untaken(const Operator &op, Scheme::Choice choice) {
   return choice;
 }
 
-/// Whether the entry is about what has these names and is of this kind.
-llvm::Expected<bool> isAbout(Entry &entry, StringRef kind, llvm::ArrayRef<Value *> values, Expression::Budget &budget) {
-  bool isKind = entry.operation == "*" || entry.operation == kind;
-  for (const Value *value : values) {
-    if (!value)
+/// Whether the entry is about what has these names and is of this kind. Null: an end of the model.
+llvm::Expected<bool> isAbout(Entry &entry, StringRef kind, const Operator *op, llvm::ArrayRef<StringRef> names,
+                             Expression::Budget &budget) {
+  bool isKind = llvm::is_contained(entry.operations, "*") || llvm::is_contained(entry.operations, kind);
+  bool isNamed = entry.layers.contains(op);
+  const StringRef unnamed;
+  for (StringRef name : names.empty() ? llvm::ArrayRef(unnamed) : names) {
+    if (isNamed)
+      break;
+    if (!entry.expression) {
+      isNamed = !op && entry.text == name;
       continue;
-    auto found = entry.expression.isIn(value->name, budget);
+    }
+    auto found = entry.expression->isIn(name, budget);
     if (!found)
       return found.takeError();
-    if (!*found)
-      continue;
-    entry.isFound = true;
-    entry.isFoundInKind |= isKind;
-    return isKind;
+    isNamed = *found;
   }
-  return false;
+  entry.isFound |= isNamed;
+  entry.isFoundInKind |= isNamed && isKind;
+  return isNamed && isKind;
+}
+
+/// Texts that stand in a field, alone or in a list; empty: none do.
+std::vector<std::string> texts(const json &object, std::initializer_list<const char *> keys) {
+  std::vector<std::string> list;
+  for (const char *key : keys) {
+    const json &value = field(object, key);
+    if (value.is_string())
+      list.push_back(value.get<std::string>());
+    for (const json &one : value.is_array() ? value : json::array())
+      list.push_back(one.is_string() ? one.get<std::string>() : "");
+  }
+  return list;
 }
 
 /// What entries ask for in vain: most likely they are not what was meant.
@@ -167,33 +194,53 @@ std::vector<std::string> vain(llvm::ArrayRef<Entry> entries, const llvm::StringS
   std::vector<std::string> lines;
   for (const auto &[i, entry] : llvm::enumerate(entries)) {
     std::string at = ("entry " + llvm::Twine(i) + ": ").str(), text = "\"" + printable(entry.text) + "\" matches no ";
-    if (!kinds.contains(entry.operation) && entry.operation != "*" && entry.operation != "CONV_2D_TRANSPOSE" &&
-        !operatorInfo(entry.operation))
-      lines.push_back(at + "there is no operation \"" + printable(entry.operation) + "\"");
+    auto isKnown = [&](StringRef kind) {
+      return kinds.contains(kind) || kind == "*" || kind == "CONV_2D_TRANSPOSE" || operatorInfo(kind);
+    };
+    auto unknown = llvm::find_if_not(entry.operations, isKnown);
+    if (unknown != entry.operations.end())
+      lines.push_back(at + "there is no operation \"" + printable(*unknown) + "\"");
     else if (!entry.isFound)
       lines.push_back(at + text + "layer");
-    else if (!entry.isFoundInKind && kinds.contains(entry.operation))
-      lines.push_back(at + text + entry.operation);
+    else if (!entry.isFoundInKind && kinds.contains(entry.operations.front()))
+      lines.push_back(at + text + entry.operations.front());
   }
   return lines;
 }
 
 } // namespace
 
-llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Model &model, Scheme &scheme) {
+llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Model &model, Scheme &scheme,
+                                                    const SourceLayers &sources) {
   json root = json::parse(source.begin(), source.end(), nullptr, false);
   if (!root.is_array())
     return makeError("is no recipe: a list in JSON");
   std::vector<Entry> entries;
+  std::vector<std::string> lines;
+  Parts parts(model, sources);
   for (const auto &[i, item] : llvm::enumerate(root)) {
     auto wrong = [&, i = i](const llvm::Twine &why) { return makeError("entry " + llvm::Twine(i) + ": " + why); };
-    std::string text = quantize::text(item, "regex");
-    if (!item.is_object() || text.empty())
-      return wrong("there is no \"regex\"");
-    auto expression = Expression::compile(text);
-    if (!expression)
-      return wrong(llvm::toString(expression.takeError()));
-    Entry entry{std::move(*expression), text, quantize::text(item, "operation", "*"), {}};
+    Entry entry;
+    std::vector<std::string> expressions = texts(item, {"regex", "op_scope_regex"}), layers = texts(item, {"layers"});
+    if (expressions.size() + !layers.empty() != 1 || (!expressions.empty() && expressions.front().empty()))
+      return wrong("there is no \"regex\", and no \"layers\" instead of it");
+    if (layers.empty()) {
+      auto expression = Expression::compile(entry.text = expressions.front());
+      if (!expression)
+        return wrong(llvm::toString(expression.takeError()));
+      entry.expression = std::move(*expression);
+    } else {
+      entry.text = llvm::join(layers, ",");
+      if (auto named = parts.named(layers)) {
+        entry.layers.insert(named->begin(), named->end());
+      } else {
+        lines.push_back(("entry " + llvm::Twine(i) + ": " + llvm::toString(named.takeError())).str());
+      }
+      entry.isFound = true; // that it is not is told already
+    }
+    entry.operations = texts(item, {"operation", "operations"});
+    if (entry.operations.empty())
+      entry.operations.emplace_back("*");
     if (Error error = readChoice(item, entry.choice))
       return wrong(llvm::toString(std::move(error)));
     entries.push_back(std::move(entry));
@@ -209,7 +256,7 @@ llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Mode
       kinds.insert(recipeName(op));
       const Entry *last = nullptr, *taken = nullptr;
       for (Entry &entry : llvm::reverse(entries)) {
-        auto about = isAbout(entry, recipeName(op), op.results(), budget);
+        auto about = isAbout(entry, recipeName(op), &op, parts.namesOf(op), budget);
         if (!about)
           return about.takeError();
         if (!*about)
@@ -227,7 +274,7 @@ llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Mode
       TensorType type = TensorType::FLOAT32;
       bool isDecided = value->type != TensorType::FLOAT32;
       for (Entry &entry : llvm::reverse(entries)) {
-        auto about = isAbout(entry, name, value, budget);
+        auto about = isAbout(entry, name, nullptr, value->name.text(), budget);
         if (!about)
           return about.takeError();
         if (!*about || isDecided || (entry.choice.quantize && entry.choice.mode != Scheme::Mode::Full))
@@ -245,7 +292,9 @@ llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Mode
     return error;
   if (Error error = ends("OUTPUT", model.subgraphs.front()->outputs, scheme.outputs))
     return error;
-  return vain(entries, kinds);
+  std::vector<std::string> others = vain(entries, kinds);
+  lines.insert(lines.end(), others.begin(), others.end());
+  return lines;
 }
 
 } // namespace origo::quantize

@@ -137,18 +137,18 @@ public:
   bool isNamed = true; ///< but for a single array, which needs no name
   Record read(uint64_t record) const {
     Record all;
-    for (const OwnedTensor &array : arrays) {
-      uint64_t size = array.bytes.size() / records;
-      OwnedTensor &one = all.emplace_back(OwnedTensor{array.type, array.shape, {}});
-      one.shape = shapes[&array - arrays.data()];
-      one.bytes.assign(array.bytes.begin() + record * size, array.bytes.begin() + (record + 1) * size);
+    for (const auto &[i, array] : llvm::enumerate(arrays)) {
+      uint64_t size = array.bytes.size() / counts[i], at = counts[i] == 1 ? 0 : record;
+      OwnedTensor &one = all.emplace_back(OwnedTensor{array.type, shapes[i], {}});
+      one.bytes.assign(array.bytes.begin() + at * size, array.bytes.begin() + (at + 1) * size);
     }
     return all;
   }
 
 private:
   Record arrays;
-  std::vector<Shape> shapes; ///< of one record of each
+  std::vector<Shape> shapes;    ///< of one record of each
+  std::vector<uint64_t> counts; ///< of records in each; what is there once is the same in all
   uint64_t records = 1;
 
   /// The shape of one record, and how many there are; none: the array does not fit.
@@ -210,11 +210,12 @@ private:
                          tensorTypeName(ports[i].type) + "; write it with array.astype(numpy." +
                          tensorTypeName(ports[i].type).lower() + ")");
       auto one = recordsOf(ports[i], array);
-      if (!one || (i > 0 && one->second != records))
+      if (!one || (one->second != 1 && records != 1 && one->second != records))
         return makeError("holds an array of shape " + shapeText(array.shape) + ", " + inputText(ports, i) + " is of " +
                          shapeText(ports[i].shape) + ", or as many behind a first dimension of records as the others");
       shapes.push_back(std::move(one->first));
-      records = one->second;
+      counts.push_back(one->second);
+      records = records == 1 ? one->second : records;
     }
     return llvm::Error::success();
   }

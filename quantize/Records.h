@@ -14,6 +14,8 @@ public:
   /// Which input is which is told by nothing but the order.
   virtual bool hasNoNames() const { return false; }
   virtual llvm::Expected<std::vector<eval::OwnedTensor>> read(uint64_t record) = 0;
+  /// What a person may not expect of what was read so far, a line each; the same line for the same thing.
+  virtual std::vector<std::string> remarks() const { return {}; }
 };
 
 /// How images become numbers.

@@ -127,8 +127,7 @@ const Storage *Storages::withReach(const Storage &plain) {
 
 const Storage *Storages::ofBlocks(const Value &weights, const Scheme::Choice &choice) {
   int32_t axis = weights.rank() - 1, size = choice.blockSize;
-  const std::vector<Extremes> ranges = choice.clipsWeights ? clippedExtremesOf(weights, axis, choice.weights, size)
-                                                           : quantize::extremesOf(weights, axis, size);
+  const std::vector<Extremes> ranges = clippedExtremesOf(weights, axis, choice.weights, choice.clip, size);
   std::vector<float> scales;
   for (const Extremes &range : ranges)
     scales.push_back(blockScale(weightParameters(range, choice.weights, scheme.dialect).scale));
@@ -155,10 +154,11 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   bool byChannel = choice.perChannel && (choice.perChannelDense || !isMatrix);
   int32_t axis = byChannel ? weights.axis : -1;
   const std::vector<Extremes> ranges =
-      choice.clipsWeights ? clippedExtremesOf(w, axis, choice.weights) : extremesOf(w, axis);
+      choice.clip != WeightClip::None ? clippedExtremesOf(w, axis, choice.weights, choice.clip) : extremesOf(w, axis);
   llvm::SmallVector<Parameters> parameters;
   for (const Extremes &range : ranges)
-    parameters.push_back(weightParameters(range, choice.weights, scheme.dialect));
+    parameters.push_back(choice.asymmetricWeights ? asymmetricWeights(range, choice.weights)
+                                                  : weightParameters(range, choice.weights, scheme.dialect));
   // The bias has to fit into 32 bits with the scale of input times weights; of those of 64, kernels multiply 48.
   const Value *bias = biasAt >= 0 ? op.operand(static_cast<unsigned>(biasAt)) : nullptr;
   const Storage *input = decision.operands[inputOf(op)];

@@ -164,7 +164,7 @@ END
   record-minmax --input_model image.origo --input_data pictures --mean 0 --std 10 --stats image.json || fail "images"
   grep -q '"name":"x","min":\[0,0,' image.json && grep -q '"max":\[10,10,12.8' image.json || fail "images: $(<image.json)"
   echo "no image" >pictures/e.png
-  refused "pictures/e.png: is no PNG, JPEG or BMP" record-minmax --input_model image.origo --input_data pictures --stats x.json
+  refused_after_notes "pictures/e.png: is no PNG, JPEG or BMP" record-minmax --input_model image.origo --input_data pictures --stats x.json
 else
   echo "calibrate: skipped HDF5 and images, for libhdf5-dev or libstb-dev was not there when this was built"
 fi

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
 """Public ONNX models (tests/models.tsv): each is converted, and its map leads to the file, then and after -O1; or it is refused in one line.
+Nothing that is made of one names the folders of who made it.
 
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
 
 import glob
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
 LEAST = {"": 37, "units": 95, "contrib": 2, "external": 5, "refuse": 0}
+
+
+FOLDERS = re.compile(rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_")
 
 
 def run(*words):
@@ -36,6 +41,9 @@ def judge(path):
             check = run("origin-dump", "--check", "--source", path, file)
             if check.stdout != "ok\n":
                 faults.append(f"{os.path.basename(file)}: {(check.stdout + check.stderr)[:300]}")
+            for what, data in ("the model", open(file, "rb").read()), ("its map", run("origin-dump", "--json", file).stdout.encode()):
+                if found := FOLDERS.search(data):
+                    faults.append(f"{os.path.basename(file)}: {what} has {data[max(0, found.start() - 20) : found.end() + 40]!r}")
         return faults
 
 

@@ -242,7 +242,6 @@ def movement():
     one("Split", [x[..., :1], x[..., 1:]], x, ints(1, 3), axis=-1)
     one("Slice", x[:, 1:, ::-2], x, ints(1, -1), ints(9223372036854775807, -9223372036854775807), ints(1, -1), ints(1, -2))
     one("Slice", x[::-1, 1:], x, ints(9, 1), ints(-9, 9), ints(0, 1), ints(-1, 1), constants=(0, 1, 2))
-    one("Dropout", [x, np.ones(x.shape, bool)], x, opset=13)
     one("Gather", x[:, [2, -1]], x, ints(2, -1), constants=(1,), axis=1)
     one("Gather", x[1], x, np.array(-1, np.int64))
     one("GatherElements", np.take_along_axis(x, np.array([[[1, 0, 0, 2]]] * 2), 1), x, np.array([[[1, 0, 0, 2]]] * 2, np.int64), axis=1)
@@ -357,6 +356,17 @@ def pictures():
     share = (rows - low).reshape(1, 1, -1, 1)
     one("Resize", (x[:, :, low] * (1 - share) + x[:, :, np.minimum(low + 1, 5)] * share).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,),
         mode="linear", coordinate_transformation_mode="half_pixel")
+    for at, a, inside, more in (((np.arange(12) + 0.5) / 2 - 0.5, -0.75, False, {}),
+                                (np.arange(12) * 5 / 11, -0.5, True, {"coordinate_transformation_mode": "align_corners", "cubic_coeff_a": -0.5, "exclude_outside": 1})):
+        low = np.floor(at).astype(int)
+        weights = np.zeros((12, 6))
+        for tap in range(-1, 3):
+            d = np.abs(at - low - tap)
+            w = np.where(d <= 1, (a + 2) * d**3 - (a + 3) * d**2 + 1, a * d**3 - 5 * a * d**2 + 8 * a * d - 4 * a)
+            w[(low + tap < 0) | (low + tap > 5)] *= not inside
+            np.add.at(weights, (np.arange(12), np.clip(low + tap, 0, 5)), w)
+        weights /= weights.sum(1, keepdims=True) if inside else 1
+        one("Resize", np.einsum("ncij,oi->ncoj", x, weights).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,), mode="cubic", **more)
 
 
 def normalisation():

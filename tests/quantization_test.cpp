@@ -70,7 +70,9 @@ TEST(QuantizationParameters, ClippedWeights) {
   DetachedTensor x{FLOAT32, {2, 400}, Payload::owned(bytes)}, y{FLOAT32, {2, 400}};
   DetachedOperator op(BuiltinOperator::ABS, {x}, {y});
   const Value &constant = *op.get().operand(0);
-  std::vector<Extremes> four = clippedExtremesOf(constant, 0, INT4), eight = clippedExtremesOf(constant, 0, INT8);
+  constexpr auto clip = WeightClip::LeastSquares;
+  std::vector<Extremes> four = clippedExtremesOf(constant, 0, INT4, clip),
+                        eight = clippedExtremesOf(constant, 0, INT8, clip);
   ASSERT_EQ(four.size(), 2u);
   EXPECT_LT(four[0].max, 1.2f);
   EXPECT_GE(four[0].max, 0.9f);
@@ -386,15 +388,17 @@ TEST(Recipe, SaysWhatItCannotDo) {
            {R"([{"regex": "("}])", "is no expression"},
            {R"([{"regex": "\\h"}])", "is no expression of Python's: there is no escape \\h"},
            {R"x([{"regex": "(((a{255}){255}){255}){255}"}])x", "is no expression of Python's: regular expression is too large"},
-           {R"([{"regex": "(x|y*)*[bc]", "algorithm_key": "OCTAV"}])", "OCTAV"}, // that one is fine
-           {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OCTAV"}])", "OCTAV"}, // that one is not
-           {R"([{"regex": "x", "algorithm_key": "OCTAV"}])", "entry 0: the algorithm \"OCTAV\" is not here"},
+           {R"([{"regex": "(x|y*)*[bc]", "algorithm_key": "OSCAR"}])", "OSCAR"}, // that one is fine
+           {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OSCAR"}])", "OSCAR"}, // that one is not
+           {R"([{"regex": "x", "algorithm_key": "OSCAR"}])", "entry 0: the algorithm \"OSCAR\" is not here"},
+           {R"([{"regex": "x", "layers": "y", "algorithm_key": "no_quantize"}])", "there is no \"regex\""},
            {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"num_bits": 2}}}])", "weights of 2 bits"},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_48"}}}])", "BLOCKWISE_48"},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])",
             "weights by blocks have 4 bits"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}}}])", "asymmetric weights"},
+           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}, "compute_precision": "INTEGER"}}])",
+            "asymmetric weights are for those that are widened"},
            {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
             "activations of 8 bits are asymmetric"}}) {
     Scheme scheme;
@@ -403,6 +407,40 @@ TEST(Recipe, SaysWhatItCannotDo) {
     std::string error = llvm::toString(vain.takeError());
     EXPECT_NE(error.find(why), std::string::npos) << recipe << ": " << error;
   }
+}
+
+/// The fields of newer recipes, layers in the words of --keep-float, and what is said of weights.
+TEST(Recipe, NewerFieldsAndLayers) {
+  PayloadStore store;
+  auto model = parseText(floats, "", store);
+  ASSERT_TRUE(static_cast<bool>(model));
+  Scheme scheme;
+  auto vain = readRecipe(R"([
+    {"op_scope_regex": ".*", "operations": ["TANH", "FULLY_CONNECTED"], "algorithm_key": "OCTAV", "op_config": {
+      "weight_tensor_config": {"num_bits": 4, "granularity": "CHANNELWISE"}, "compute_precision": "INTEGER"}},
+    {"layers": ["enc/", "dec/b..dec/z"], "operation": "FULLY_CONNECTED", "op_config": {
+      "weight_tensor_config": {"num_bits": 8, "symmetric": false, "granularity": "CHANNELWISE"},
+      "compute_precision": "FLOAT", "explicit_dequantize": true}},
+    {"layers": "dec/z..", "algorithm_key": "no_quantize"},
+    {"layers": "nobody", "algorithm_key": "no_quantize"}])",
+                         **model, scheme);
+  ASSERT_TRUE(static_cast<bool>(vain)) << llvm::toString(vain.takeError());
+  EXPECT_EQ(*vain, std::vector<std::string>{"entry 3: no operator, kind or scope is called \"nobody\""});
+  EXPECT_EQ(scheme.layers["enc/y"].clip, WeightClip::Octav);
+  EXPECT_EQ(scheme.layers["enc/y"].mode, Scheme::Mode::Weights);
+  EXPECT_TRUE(scheme.layers["enc/a"].asymmetricWeights);
+  EXPECT_EQ(scheme.layers["enc/a"].mode, Scheme::Mode::WidenedWeights);
+  ASSERT_TRUE(scheme.layers.contains("dec/z"));
+  EXPECT_FALSE(scheme.layers["dec/z"].quantize);
+}
+
+/// Weights with zero points reach as far as they go, and no further.
+TEST(Recipe, AsymmetricWeights) {
+  Parameters eight = asymmetricWeights({-1, 4.1f}, TensorType::INT8), four = asymmetricWeights({2, 5}, TensorType::INT4);
+  EXPECT_FLOAT_EQ(eight.scale, 0.02f);
+  EXPECT_EQ(eight.zeroPoint, -78);
+  EXPECT_FLOAT_EQ(four.scale, 5.f / 15); // 0 is among them
+  EXPECT_EQ(four.zeroPoint, -8);
 }
 
 /// Entries that are most likely not meant so: none of them ends the reading, and the kinds that the model lacks are none.

@@ -3,12 +3,14 @@
 
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
+#include "origin/Naming.h"
 #include "report/origin/Words.h"
 #include "report/viewer/Viewers.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Base64.h"
 #include "llvm/Support/Format.h"
 
 #include <array>
@@ -47,6 +49,14 @@ struct Graph {
   JointLayout::Side layout;
   std::optional<JointLayout::Side> folded; ///< where some operators of the source are one node
   std::vector<std::vector<uint32_t>> groups;
+
+  /// The name of the first result that has one.
+  StringRef nameOf(size_t op) const {
+    for (int32_t tensor : ops[op].out)
+      if (tensor >= 0 && !tensors[tensor].name.empty())
+        return tensors[tensor].name;
+    return {};
+  }
 
   /// The node that makes a tensor; −1: none does.
   std::vector<int32_t> makers() const {
@@ -348,12 +358,12 @@ public:
     list(contents.notes, [&](const std::string &note) { os << jsonText(note); });
     os << ",\n\"result\":";
     side(contents.result.file, contents.result.imported->model->format == Format::Tflite ? "tflite" : "circle", result,
-         signaturesOf(*contents.result.imported->model));
+         signaturesOf(*contents.result.imported->model), &contents.result);
     if (!source.empty()) {
       os << ",\n\"source\":";
       side(map ? map->source.file : contents.source->file, map ? map->source.format : "", source,
            contents.source ? signaturesOf(*contents.source->imported->model) : signaturesOf(map->source),
-           map ? &map->source : nullptr);
+           contents.source ? &*contents.source : nullptr, map ? &map->source : nullptr);
     }
     if (map)
       writeMap(*map);
@@ -364,6 +374,7 @@ public:
     target();
     if (!contents.history.empty())
       os << ",\n\"history\":" << contents.history;
+    column("scopeTree", scopes, [&](auto scope) { os << '[' << scope.first << ',' << scope.second << ']'; });
     os << ",\n\"strings\":[\"\"";
     for (const std::string &item : order)
       os << ",\n" << jsonText(item);
@@ -377,6 +388,23 @@ private:
   llvm::raw_string_ostream os;
   llvm::StringMap<uint32_t> strings;
   std::vector<std::string> order;
+  std::vector<std::pair<uint32_t, uint32_t>> scopes; ///< its text, and the number of the one around it, 0: none
+  llvm::StringMap<uint32_t> scopeNumbers;            ///< from 1 on
+
+  /// The innermost scope of a name; its own, if it has been met.
+  uint32_t scopeOf(std::string_view name) {
+    uint32_t around = 0;
+    for (const std::string &scope : origin::scopesOfName(name))
+      around = scopeNumber(scope, around);
+    auto own = scopeNumbers.find(origin::ownScope(name));
+    return own == scopeNumbers.end() ? around : own->second;
+  }
+  uint32_t scopeNumber(const std::string &scope, uint32_t around) {
+    auto [at, isNew] = scopeNumbers.try_emplace(scope, uint32_t(scopes.size() + 1));
+    if (isNew)
+      scopes.emplace_back(id(scope), around);
+    return at->second;
+  }
 
   uint32_t id(StringRef item) {
     auto [at, isNew] = strings.try_emplace(item, strings.size());
@@ -451,8 +479,11 @@ private:
   }
 
   void side(StringRef file, StringRef format, const std::vector<Graph> &graphs,
-            const std::vector<origin::SourceSignature> &signatures, const origin::Listing *listing = nullptr) {
+            const std::vector<origin::SourceSignature> &signatures, const PageModel *page,
+            const origin::Listing *listing = nullptr) {
     os << "{\"file\":" << id(file) << ",\"format\":" << id(format);
+    if (page)
+      about(*page);
     // Key, subgraph, and names and tensors of inputs and of outputs.
     column("signatures", signatures, [&](const origin::SourceSignature &row) {
       auto entries = [&](const auto &list) {
@@ -483,12 +514,57 @@ private:
       rare(
           "host", graph.shape.host, [](uint32_t host) { return host != nowhere; }, [&](uint32_t host) { os << host; });
       operators(graph);
-      if (listing && i < listing->subgraphs.size() && listing->subgraphs[i].operators.size() == graph.ops.size())
+      bool isListed =
+          listing && i < listing->subgraphs.size() && listing->subgraphs[i].operators.size() == graph.ops.size();
+      if (isListed)
         layers(*listing, listing->subgraphs[i].operators);
+      // The innermost scope of each; that of its own name may be met after it.
+      std::vector<uint32_t> innermost;
+      auto scopeOfOp = [&](size_t op) {
+        return scopeOf(isListed ? listing->nameOf(listing->subgraphs[i].operators[op])
+                                : std::string_view(graph.nameOf(op)));
+      };
+      for (size_t op = 0; op < graph.ops.size(); ++op)
+        scopeOfOp(op);
+      for (size_t op = 0; op < graph.ops.size(); ++op)
+        innermost.push_back(scopeOfOp(op));
+      // Those in a row that have one: it, and how many.
+      os << ",\n\"scope\":[";
+      for (size_t op = 0, next; op < innermost.size(); op = next) {
+        for (next = op + 1; next < innermost.size() && innermost[next] == innermost[op];)
+          ++next;
+        os << (op ? "," : "") << innermost[op] << ',' << next - op;
+      }
+      os << ']';
       tensors(graph);
       os << '}';
     }
     os << "]}";
+  }
+
+  /// What a file says beside its graphs.
+  void about(const PageModel &page) {
+    const Model &model = *page.imported->model;
+    auto text = [](llvm::ArrayRef<uint8_t> bytes) {
+      return llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size());
+    };
+    os << ",\n\"about\":{\"version\":" << model.version << ",\"description\":" << id(model.description.value_or(""));
+    // Name, bytes, and of what is small the content.
+    constexpr uint64_t small = 64 << 10;
+    column("metadata", model.metadata, [&](const MetadataEntry &entry) {
+      uint64_t size = entry.buffer ? entry.buffer->payload.size() : 0;
+      bool isShown = size && size <= small && entry.buffer->payload.hasBytes() && !entry.name.starts_with("origo");
+      os << '[' << id(entry.name) << ',' << size << ",\""
+         << (isShown ? llvm::encodeBase64(text(entry.buffer->payload.bytes())) : "") << "\"]";
+    });
+    column("opcodes", model.opcodes, [&](const Model::OpcodeRow &row) {
+      os << '[' << id(row.customCode.empty() ? StringRef(circle::EnumNameBuiltinOperator(row.code)) : row.customCode)
+         << ',' << row.version << ']';
+    });
+    // Files that are packed behind the model are listed at the end of the archive.
+    llvm::ArrayRef<uint8_t> archive = model.archive.hasBytes() ? model.archive.bytes() : llvm::ArrayRef<uint8_t>();
+    os << ",\"buffers\":" << model.buffers.size() << ",\"archive\":" << archive.size() << ",\"listing\":\""
+       << llvm::encodeBase64(text(archive.take_back(small))) << "\"}";
   }
 
   void operators(const Graph &graph) {
@@ -525,6 +601,9 @@ private:
     rare(
         "className", ops, [](const SourceOperator &op) { return op.layer && !op.layer->className.empty(); },
         [&](const SourceOperator &op) { os << id(op.layer->className); });
+    rare(
+        "line", ops, [&](const SourceOperator &op) { return listing.frameOf(op) != nullptr; },
+        [&](const SourceOperator &op) { os << id(listing.lineOf(*listing.frameOf(op))); });
     rare(
         "lines", ops, [&](const SourceOperator &op) { return !listing.stackOf(op).empty(); },
         [&](const SourceOperator &op) {
@@ -579,6 +658,12 @@ private:
     }
     os << ']';
     ledger(map);
+    if (!map.target.inferred.empty()) {
+      os << ",\n\"inferred\":" << id(map.target.inferred);
+      column("doubts", contents.doubts, [&](const OriginDoubt &row) {
+        os << '[' << row.subgraph << ',' << row.index << ',' << id(row.word) << ']';
+      });
+    }
     column("unneeded", map.unneeded, [&](const origin::MapUnneeded &row) {
       os << '[' << int(row.isTensor) << ',' << row.id << ',' << id(names.unneededWords(row)) << ']';
     });
@@ -659,6 +744,12 @@ private:
     rare(
         "part", map.ledger, [](const Row &row) { return !row.partFile.empty(); },
         [&](const Row &row) { os << id(row.partFile.str()); });
+    rare(
+        "print", map.ledger, [](const Row &row) { return !row.partFingerprint.empty(); },
+        [&](const Row &row) { os << id(row.partFingerprint); });
+    rare(
+        "with", map.ledger, [](const Row &row) { return !row.with.empty(); },
+        [&](const Row &row) { numbers(row.with); });
     os << "},\n\"fateWords\":[";
     std::vector<std::string> lines;
     for (auto &entry : fates) {

@@ -35,11 +35,18 @@ struct TensorError {
   std::vector<std::pair<std::string, double>> figures; ///< by name: a metric, "own" or "inherited"
 };
 
+/// An operator of the result whose inferred origins were not executed on all seeds.
+struct OriginDoubt {
+  uint32_t subgraph, index;
+  llvm::StringRef word; ///< "unproved", "ambiguous", "unknown"
+};
+
 struct PageContents {
   PageModel result;
   std::optional<PageModel> source;
   const origin::OriginMap *map = nullptr; ///< null: the model carries none
   bool isGuessed = false;                 ///< the map is a guess from names
+  std::vector<OriginDoubt> doubts;        ///< where the map was inferred
   std::optional<Proof> proof;
   std::vector<PageProfile> profiles;
   std::vector<TensorError> errors;

@@ -1,5 +1,6 @@
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
+#include "eval/Strings.h"
 #include "eval/kernels/Compare.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 
@@ -168,6 +169,21 @@ llvm::Error addInt16(KernelContext &ctx) {
   return zip<int16_t, int16_t>(ctx, [&](int16_t x, int16_t y, const char *&) { return (*sum)(x, y); });
 }
 
+/// EQUAL and NOT_EQUAL of strings: of their bytes.
+llvm::Error equalStrings(KernelContext &ctx) {
+  auto x = stringsOf(ctx, 0), y = stringsOf(ctx, 1);
+  if (!x || !y)
+    return firstError(x, y);
+  bool same = ctx.op.code == BuiltinOperator::EQUAL;
+  auto out = ctx.output().as<uint8_t>();
+  forEachRow(ctx.output().shape, ctx.input(0).shape, ctx.input(1).shape, [&](const Row &row) {
+    for (size_t k = 0; k < row.length; ++k)
+      out[row.first + k] = ((*x)[row.a + k * row.stepA] == (*y)[row.b + k * row.stepB]) == same;
+    return !ctx.late(row.length);
+  });
+  return llvm::Error::success();
+}
+
 } // namespace
 
 llvm::ArrayRef<KernelRow> binaryKernels() {
@@ -239,6 +255,8 @@ llvm::ArrayRef<KernelRow> binaryKernels() {
 #undef COMPARISON
       {Op::EQUAL, "bool, bool -> bool", compare<uint8_t>},
       {Op::NOT_EQUAL, "bool, bool -> bool", compare<uint8_t>},
+      {Op::EQUAL, "str, str -> bool", equalStrings},
+      {Op::NOT_EQUAL, "str, str -> bool", equalStrings},
       {Op::LOGICAL_AND, "bool, bool -> bool", logicalAnd},
       {Op::LOGICAL_OR, "bool, bool -> bool", logicalOr},
   };

@@ -1,5 +1,6 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "eval/Strings.h"
 #include "eval/kernels/Move.h"
 
 /// Slices that are read from, or written to, the places that tensors of indices name.
@@ -52,6 +53,24 @@ llvm::Error gatherNd(KernelContext &ctx) {
   for (int64_t i = 0; i < places.count; ++i)
     std::memcpy(output.storage.data() + i * size, params.bytes().data() + places[i] * size, size);
   return llvm::Error::success();
+}
+
+llvm::Error gatherNdStrings(KernelContext &ctx) {
+  Places places(ctx, 1, ctx.input(0).shape);
+  if (llvm::Error error = places.read(ctx, 1))
+    return error;
+  auto strings = stringsOf(ctx, 0);
+  if (!strings)
+    return strings.takeError();
+  if (ctx.output().count() > std::numeric_limits<int32_t>::max() / 4)
+    return ctx.fail("the result would have more strings than offsets can count");
+  if (strings->empty() && ctx.output().count() > 0)
+    return ctx.fail(0, "has no elements");
+  std::vector<llvm::StringRef> chosen;
+  for (int64_t i = 0; i < places.count && !strings->empty(); ++i)
+    for (int64_t j = 0; j < places.slice; ++j)
+      chosen.push_back((*strings)[static_cast<size_t>(places[i] * places.slice + j)]);
+  return setStrings(ctx, 0, chosen);
 }
 
 /// What meets at one place is added up.
@@ -142,6 +161,7 @@ llvm::ArrayRef<KernelRow> gatherScatterKernels() {
   using Op = BuiltinOperator;
   static const KernelRow rows[] = {
       {Op::GATHER_ND, "any, i32|i64|i16[..,_] -> same", gatherNd},
+      {Op::GATHER_ND, "str, i32|i64|i16[..,_] -> str", gatherNdStrings},
       {Op::SCATTER_ND, "i32[..,_], f32, i32 -> f32", scatterNd<float>},
       {Op::SCATTER_ND, "i32[..,_], i8{n|t}, i32 -> i8{n|t}", scatterNd<int8_t>},
       {Op::SCATTER_ND, "i32[..,_], u8{n|t}, i32 -> u8{n|t}", scatterNd<uint8_t>},

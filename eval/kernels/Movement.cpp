@@ -180,6 +180,29 @@ llvm::Error gatherStrings(KernelContext &ctx) {
   return setStrings(ctx, 0, chosen);
 }
 
+llvm::Error sliceStrings(KernelContext &ctx) {
+  auto strings = stringsOf(ctx, 0);
+  if (!strings)
+    return strings.takeError();
+  View view = viewSlice(ctx).front();
+  if (ctx.output().count() > std::numeric_limits<int32_t>::max() / 4)
+    return ctx.fail("the result would have more strings than offsets can count");
+  std::vector<llvm::StringRef> chosen;
+  llvm::SmallVector<int32_t, 10> position(view.walk.size(), 0);
+  int64_t at = view.offset;
+  for (int64_t left = ctx.output().count(); left > 0; --left) {
+    chosen.push_back((*strings)[static_cast<size_t>(at)]);
+    for (size_t d = view.walk.size(); d-- > 0;) {
+      at += view.steps[d];
+      if (++position[d] < view.walk[d])
+        break;
+      at -= view.steps[d] * view.walk[d];
+      position[d] = 0;
+    }
+  }
+  return setStrings(ctx, 0, chosen);
+}
+
 /// PAD and PADV2: the input in the middle of a constant; zero, or for quantised tensors the zero point, unless given.
 llvm::Error pad(KernelContext &ctx) {
   const Tensor &in = ctx.input(0);
@@ -257,6 +280,7 @@ llvm::ArrayRef<KernelRow> movementKernels() {
       {Op::SPLIT, "i32, any -> same1...", viewSplit},
       {Op::SPLIT_V, "any, i32|i64, i32 -> same...", viewSplitByLengths},
       {Op::SLICE, "any, i32|i64, i32|i64 -> same", viewSlice},
+      {Op::SLICE, "str, i32|i64, i32|i64 -> str", sliceStrings},
       {Op::GATHER, "any, i32|i64|i16 -> same", gather},
       {Op::GATHER, "str, i32|i64 -> str", gatherStrings},
       {Op::PAD, "any{n|t}, i32|i64 -> same{n|t}", pad},

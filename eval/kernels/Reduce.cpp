@@ -3,6 +3,7 @@
 #include "eval/Shapes.h"
 #include "eval/kernels/ReduceQuantized.h"
 #include "eval/kernels/Reduction.h"
+#include "eval/kernels/Wider.h"
 
 /// Sums, means, products, extremes and truth of the elements along axes.
 namespace origo::eval {
@@ -161,12 +162,16 @@ llvm::ArrayRef<KernelRow> reduceKernels() {
       {Op::REDUCE_MAX, "i8{t}, i32 -> i8{t}", reduce<int8_t, Maximum<int8_t>>, {keepsQuantization()}},
       {Op::REDUCE_MAX, "u8{t}, i32 -> u8{t}", reduce<uint8_t, Maximum<uint8_t>>, {keepsQuantization()}},
       {Op::REDUCE_MAX, "i16{t}, i32 -> i16{t}", reduce<int16_t, Maximum<int16_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MAX, "u8{t}, i32 -> u8{t}", computeInReals}, // with a scale of its own, as ONE's quantiser has it
+      {Op::REDUCE_MAX, "i16{t}, i32 -> i16{t}", computeInReals},
       {Op::REDUCE_MIN, "f32, i32 -> f32", reduce<float, Minimum<float>>},
       {Op::REDUCE_MIN, "i32, i32 -> i32", reduce<int32_t, Minimum<int32_t>>},
       {Op::REDUCE_MIN, "i64, i32 -> i64", reduce<int64_t, Minimum<int64_t>>},
       {Op::REDUCE_MIN, "i8{t}, i32 -> i8{t}", reduce<int8_t, Minimum<int8_t>>, {keepsQuantization()}},
       {Op::REDUCE_MIN, "u8{t}, i32 -> u8{t}", reduce<uint8_t, Minimum<uint8_t>>, {keepsQuantization()}},
       {Op::REDUCE_MIN, "i16{t}, i32 -> i16{t}", reduce<int16_t, Minimum<int16_t>>, {keepsQuantization()}},
+      {Op::REDUCE_MIN, "u8{t}, i32 -> u8{t}", computeInReals}, // with a scale of its own, as ONE's quantiser has it
+      {Op::REDUCE_MIN, "i16{t}, i32 -> i16{t}", computeInReals},
       {Op::REDUCE_ANY, "bool, i32 -> bool", reduce<uint8_t, Any>},
       {Op::REDUCE_ALL, "bool, i32 -> bool", reduce<uint8_t, All>},
   };

@@ -1,5 +1,6 @@
 #include "passes/onnx/Lowering.h"
 
+#include <array>
 #include <cmath>
 
 /// Resizing, as circle's operators do it where they do, and element by element where not.
@@ -41,6 +42,26 @@ struct Axis {
     else
       rounded = std::ceil(x - 0.5);
     return std::clamp(static_cast<int32_t>(rounded), 0, in - 1);
+  }
+};
+
+/// The four elements around a position, and their shares by the cubic that is 1 at 0 and 0 at −2, −1, 1 and 2.
+struct CubicShares {
+  std::array<int32_t, 4> from;
+  std::array<double, 4> share;
+  CubicShares(const Axis &axis, double at, double a, bool withoutOutside) {
+    double low = std::floor(at), sum = 0;
+    for (int tap = 0; tap < 4; ++tap) {
+      double where = low - 1 + tap, x = std::abs(at - where);
+      bool isOutside = where < 0 || where > axis.in - 1;
+      from[tap] = static_cast<int32_t>(std::clamp<double>(where, 0, axis.in - 1));
+      share[tap] = withoutOutside && isOutside ? 0
+                   : x <= 1                    ? ((a + 2) * x - (a + 3)) * x * x + 1
+                                               : ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
+      sum += share[tap];
+    }
+    for (double &one : share)
+      one /= withoutOutside && sum != 0 ? sum : 1;
   }
 };
 
@@ -102,7 +123,8 @@ RewriteResult resize(Lowering &n) {
                   where =
                       n.text("coordinate_transformation_mode", upsample || n.opset == 10 ? "asymmetric" : "half_pixel");
   llvm::StringRef rounding = n.text("nearest_mode", upsample || n.opset == 10 ? "floor" : "round_prefer_floor");
-  if (where == "tf_crop_and_resize" || n.integer("exclude_outside") || n.integer("antialias"))
+  bool isCubic = mode == "cubic";
+  if (where == "tf_crop_and_resize" || (n.integer("exclude_outside") && !isCubic) || n.integer("antialias"))
     return decline("it crops, leaves out what is outside, or smooths");
   auto listed = [&](llvm::ArrayRef<int32_t> numbers) -> Expr {
     return sizes ? Expr(sizes->with(numbers)) : given ? Expr(given->with(numbers)) : list(numbers);
@@ -145,7 +167,7 @@ RewriteResult resize(Lowering &n) {
     }
     return n.replace(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
   }
-  if (mode != "linear" && mode != "bilinear")
+  if (mode != "linear" && mode != "bilinear" && !isCubic)
     return decline("its mode is \"" + mode.str() + "\"");
   auto equals = [&](bool corners, bool centers) {
     return isImage && llvm::all_of(llvm::ArrayRef(along).drop_front(2), [&](const Axis &one) {
@@ -160,7 +182,7 @@ RewriteResult resize(Lowering &n) {
            });
   };
   for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
-    if (equals(corners, centers))
+    if (!isCubic && equals(corners, centers))
       return image(Op::RESIZE_BILINEAR, corners, centers);
   // Along one dimension after the other: the elements on both sides, by how near they are.
   Expr value = x;
@@ -173,6 +195,25 @@ RewriteResult resize(Lowering &n) {
     shape[i] = along[i].out;
     if (along[i].out > 512)
       return decline("it interpolates a long dimension in a way that circle's operator does not");
+    if (isCubic) {
+      std::array<Sizes, 4> taken;
+      std::array<std::vector<Expr>, 4> shares;
+      for (int32_t k = 0; k < along[i].out; ++k) {
+        CubicShares of(along[i], along[i].at(where, k), n.real("cubic_coeff_a", -0.75), n.integer("exclude_outside"));
+        for (int tap = 0; tap < 4; ++tap) {
+          taken[tap].push_back(of.from[tap]);
+          shares[tap].push_back(fold(reshape(of.share[tap], list({1}))));
+        }
+      }
+      std::optional<Expr> sum;
+      for (int tap = 0; tap < 4; ++tap) {
+        Expr share = fold(reshape(op(Op::CONCATENATION, shares[tap]).with("axis", 0), list(shape)));
+        Expr part = gather(value, listed(taken[tap])).with("axis", i) * share;
+        sum = sum ? *sum + part : part;
+      }
+      value = *sum;
+      continue;
+    }
     for (int32_t k = 0; k < along[i].out; ++k) {
       double at = std::clamp<double>(along[i].at(where, k), 0, along[i].in - 1);
       auto below = static_cast<int32_t>(std::floor(at));

@@ -84,11 +84,6 @@ RewriteResult dropout(Lowering &n) {
     return decline("it drops at random, in training mode");
   if (n.opset < 7 && !n.integer("is_test"))
     return decline("it drops at random, in training mode");
-  if (n.node.resultCount() > 1 && n.node.result(1)) { // what is kept, which is everything
-    Tensor x = n.input(0);
-    return n.m.replace({{n.node.result(0), reshape(x, sizesOf(x))},
-                        {n.node.result(1), op(Op::FILL, {sizesOf(x), number(1, TensorType::BOOL)})}});
-  }
   return asItIs(n);
 }
 

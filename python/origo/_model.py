@@ -290,6 +290,8 @@ class Model:
         output_type: Union[str, Sequence[str]] = (),
         strict: bool = False,
         keep_float: Union[str, Sequence[str]] = (),
+        only: Union[str, Sequence[str]] = (),
+        labels: Optional[Path] = None,
         weight_bits: int = 8,
         min_elements: int = 1024,
         clip_weights: bool = False,
@@ -326,8 +328,9 @@ class Model:
         """Stores it in integers.
 
         With `data`, or statistics of it, everything becomes 8 bits ("int8"), without only weights do ("dynamic"); other
-        schemes are "int16x8", "weights" and "float16". `keep_float` names operators, or kinds, that stay float; `notes` of
-        the result tell what else does, and `strict` refuses that. The keywords are the options of circle-quantizer.
+        schemes are "int16x8", "weights" and "float16". `keep_float` says what stays float, by
+        names, kinds, scopes, globs and ranges, `only` what alone does not; `notes` of the result tell what else stays
+        float, and `strict` refuses that. The keywords are the options of circle-quantizer.
 
         >>> import origo
         >>> net = origo.load("res/mobilenet_v2.origo").optimize()

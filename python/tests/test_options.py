@@ -103,6 +103,7 @@ def test_keywords_do_what_options_do(net, files, tool, tmp_path):
         ({"data": "random", "scheme": "int8", "gptq": True, "per_tensor": True, "smooth": 0.5},
          ["--scheme=int8", "--data=random", "--gptq", "--per-tensor", "--smooth=0.5"]),
         ({"data": "random", "keep_float": [name]}, ["--scheme=int8", "--data=random", f"--keep-float={name}"]),
+        ({"data": "random", "only": [name]}, ["--scheme=int8", "--data=random", f"--only={name}"]),
         ({"quantize_weights": ("float32", "int8", "channel")}, ["--quantize_weights", "float32", "int8", "channel"]),
         ({"force_quantparam": [(name, 0.5, 3)]}, ["--force_quantparam", name, "0.5", "3"]),
     ]:

@@ -22,8 +22,9 @@ namespace {
 class InferredMap {
 public:
   InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
-              InferCoverage &coverage, bool careful)
-      : search(search), source(source), result(result), map(map), coverage(coverage), careful(careful) {}
+              InferCoverage &coverage, std::vector<InferDoubt> &doubts, bool careful)
+      : search(search), source(source), result(result), map(map), coverage(coverage), doubts(doubts), careful(careful) {
+  }
 
   void run() {
     operatorsAt.resize(source.subgraphs.size());
@@ -51,6 +52,7 @@ private:
   const Model &source, &result;
   OriginMap &map;
   InferCoverage &coverage;
+  std::vector<InferDoubt> &doubts;
   const bool careful; ///< nothing is said of movements that traded places
   std::vector<std::vector<const Operator *>> operatorsAt;
   using Place = std::pair<uint32_t, uint32_t>;
@@ -527,10 +529,19 @@ private:
       ++coverage.operators.all;
       coverage.operators.related += !unknown;
       coverage.operators.unknown += unknown;
-      coverage.operators.proved += !unknown && llvm::all_of(op.results(), [&](const Value *value) {
-        const FoundTensor *known = value ? claimed(*value) : nullptr;
-        return !value || (known && known->executed);
-      });
+      bool proved = !unknown, ambiguous = false;
+      for (const Value *value : op.results())
+        if (value) {
+          const FoundTensor *known = claimed(*value);
+          proved = proved && known && known->executed;
+          ambiguous = ambiguous || (known && search.isAmbiguous(*known));
+        }
+      coverage.operators.proved += proved;
+      if (unknown || !proved || ambiguous)
+        doubts.push_back({static_cast<uint32_t>(graph.index), static_cast<uint32_t>(op.index),
+                          unknown     ? InferDoubt::Unknown
+                          : ambiguous ? InferDoubt::Ambiguous
+                                      : InferDoubt::Unproved});
     }
   }
 
@@ -787,7 +798,8 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
     for (bool careful : {false, true}) {
       map = bare;
       made.coverage = {};
-      InferredMap(search, *source.model, *result.model, map, made.coverage, careful).run();
+      made.doubts.clear();
+      InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, careful).run();
       std::vector<std::string> skipped;
       violations = check(map, resultFile, &sourceFile, skipped);
       if (violations.empty())

@@ -27,9 +27,21 @@ struct InferDifference {
   std::string why;
 };
 
+/// An operator of the result of which not everything was executed on all seeds.
+struct InferDoubt {
+  enum Kind : uint8_t {
+    Unproved,  ///< its origins follow from structure alone
+    Ambiguous, ///< what it computes may as well be another tensor of the source, which is equal to it
+    Unknown,   ///< nothing is known
+  };
+  uint32_t subgraph, index;
+  Kind kind;
+};
+
 struct Inferred {
   origin::OriginMap map;
   InferCoverage coverage;
+  std::vector<InferDoubt> doubts = {}; ///< in the order of the operators
   std::optional<InferDifference> first;
   std::vector<std::string> notes;
 };

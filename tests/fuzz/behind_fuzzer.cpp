@@ -137,7 +137,7 @@ quantize::Scheme schemeOf(Random &random) {
     scheme.common.weights = TensorType::INT4;
   scheme.common.perChannel = random.once(2);
   scheme.common.perChannelDense = random.once(2);
-  scheme.common.clipsWeights = random.once(2);
+  scheme.common.clip = random.once(2) ? quantize::WeightClip::LeastSquares : quantize::WeightClip::None;
   scheme.common.leastElements = 1;
   if (scheme.common.mode == Mode::Full && random.once(3))
     scheme.inputs = scheme.outputs = {scheme.common.activations};

@@ -7,7 +7,7 @@ export const [, , bin, root, executablePath, ...rest] = process.argv;
 export const tool = (name, ...args) => execFileSync(`${bin}/${name}`, args, { encoding: 'utf8', maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'pipe'] });
 export const launch = () => chromium.launch({ executablePath, args: ['--no-sandbox'] });
 
-/** A page from the disk. `done` fails if it asked for anything, or said anything on the console. */
+/** A page from the disk, nothing in it folded to fit unless `folded`. `done` fails if it asked for anything, or said anything on the console. */
 export async function open(browser, file, options = {}) {
   const page = await browser.newPage({ viewport: { width: 1400, height: 800 }, reducedMotion: 'reduce', ...options });
   if (options.before) await page.addInitScript(options.before);
@@ -18,6 +18,7 @@ export async function open(browser, file, options = {}) {
   page.on('request', request => { ++requests; if (!request.url().startsWith(`file://${file}`)) troubles.push(`asks for ${request.url()}`); });
   await page.goto(`file://${file}${options.hash ?? ''}`);
   await page.waitForFunction(() => globalThis.origo?.panes.result.drawn > 0).catch(error => { throw new Error(`${file} does not open: ${troubles.join('; ')} ${error.message}`); });
+  if (!options.folded) await page.evaluate(() => { const box = document.getElementById('scopes'); if (box?.checked) box.click(); });
   page.done = async () => {
     assert.deepEqual(troubles, []);
     assert.equal(requests, 1);

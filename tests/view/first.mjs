@@ -1,14 +1,16 @@
 // The first view of pages, nothing touched: each pane shows a good part of its graph, what corresponds stands at one height, text
 // can be read, nothing lies upon another, and no two labels of different things are alike because they were cut.
-// usage: run.sh BIN SCRATCH first.mjs networks|models [PART OF A NAME]     of samples and of the tree's networks, or of public models
+// Each is looked at in a window of one size and in one more; ORIGO_THOROUGH: in windows of all sizes.
+// usage: run.sh BIN SCRATCH first.mjs networks|models [PART OF A NAME [WIDTHxHEIGHT]]     of samples and of the tree's networks, or of public models
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { launch, open, rest, root, tool } from './browser.mjs';
 
-const [what, only = ''] = rest, every = what === 'networks' ? 3 : 1;
+const [what, only = '', onlySize = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', every = thorough ? 1 : what === 'networks' ? 6 : 2;
 const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
 const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
-const files = all.filter((file, i) => file.endsWith('.origo') || (!/^(mini|recipes)\//.test(file.slice(folder.length + 1)) && i % every === 0)).filter(file => file.includes(only));
+const files = all.filter((file, i) => file.endsWith('.origo') || (!/^(mini|recipes)\//.test(file.slice(folder.length + 1)) && (only || i % every === 0))).filter(file => file.includes(only));
+const sizes = [[1440, 900], [1920, 1080], [800, 1000], [390, 844], [3840, 2160]];
 const browser = await launch(), here = process.cwd();
 
 /** Notes what is written on a canvas, where and how large. */
@@ -33,7 +35,7 @@ const look = () => {
   for (const [name, pane] of Object.entries(origo.panes)) {
     const box = pane.canvas.getBoundingClientRect(), [width, height] = pane.size(), { x, y } = pane.view, across = pane.across(), down = pane.down();
     const rects = pane.display.nodes.map((node, i) => {
-      const w = (node.w ?? 168) * across, h = (node.h ?? 40) * down, middle = width / 2 + (node.x - x) * across, at = height / 2 + (node.row * (node.w ? 62 : 66) + (node.dy ?? 0) - y) * down;
+      const w = (node.w ?? 168) * across, h = (node.h ?? 40) * down, middle = width / 2 + (node.x - x) * across, at = height / 2 + (node.row * (pane.pitch ?? 62) + (node.dy ?? 0) - y) * down;
       return { i, node, left: middle - w / 2, right: middle + w / 2, top: at - h / 2, bottom: at + h / 2, at: at + box.top };
     });
     const whole = rects.filter(one => one.left >= -1 && one.right <= width + 1 && one.top >= -1 && one.bottom <= height + 1), part = rects.filter(one => one.right > 0 && one.left < width && one.bottom > 0 && one.top < height);
@@ -47,12 +49,9 @@ const look = () => {
     for (const a of part) for (const b of part) if (a.i < b.i && a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5) faults.push(`${name}: ${a.node.title} “${a.node.subtitle}” and ${b.node.title} “${b.node.subtitle}” lie upon each other`);
     const written = texts.get(pane.canvas) ?? [], least = Math.min(...written.map(one => one.size));
     if (!written.length || least < 9.99) faults.push(`${name}: ${written.length} texts, the smallest has ${least.toFixed(1)} pixels`);
-    const counts = new Map();
-    for (const { text } of written) if (text.includes('…')) counts.set(text, (counts.get(text) ?? 0) + 1);
-    for (const [text, count] of counts) {
-      const [head, tail] = text.split('…'), names = new Set(part.flatMap(one => [one.node.title, one.node.subtitle]).filter(name => name?.startsWith(head) && name.endsWith(tail)));
-      if (count > 1 && names.size > 1) faults.push(`${name}: ${count} labels are “${text}”: ${[...names].slice(0, 2).join(', ')}`);
-    }
+    const cut = new Map();
+    for (const { text, full } of pane.written) if (text !== full) cut.set(text, (cut.get(text) ?? new Set()).add(full));
+    for (const [text, names] of cut) if (names.size > 1) faults.push(`${name}: labels of different things are “${text}”: ${[...names].slice(0, 2).join(', ')}`);
   }
   // Both panes have one scale. Where all is wholly seen, and one graph is as broad as its pane, neither can be larger.
   const largest = boxes.every(one => one.all) && boxes.some(one => one.broad > 0.8);
@@ -80,7 +79,7 @@ const look = () => {
   return faults;
 };
 
-let pages = 0, wrong = 0;
+let pages = 0, views = 0, wrong = 0;
 for (const file of files) {
   const name = file.split('/').at(-1), out = name.endsWith('.tflite') ? 'after.tflite' : 'after.circle';
   try {
@@ -89,16 +88,21 @@ for (const file of files) {
     continue; // refused: every_model knows which
   }
   tool('origin-view', out, '--source', file, '-o', 'page.html');
-  const page = await open(browser, `${here}/page.html`, { viewport: { width: 1440, height: 900 }, before: listen });
-  await page.evaluate(() => new Promise(done => setTimeout(() => { for (const pane of Object.values(origo.panes)) pane.draw(); done(); }, 50)));
-  const faults = await page.evaluate(look);
-  await page.done();
+  const which = onlySize ? [onlySize.split('x').map(Number)] : thorough ? sizes : [sizes[0], sizes[1 + (pages % (sizes.length - 1))]];
+  for (const [i, [width, height]] of which.entries()) {
+    const page = await open(browser, `${here}/page.html`, { folded: true, viewport: { width, height }, colorScheme: (pages + i) % 2 ? 'dark' : 'light', before: listen });
+    await page.evaluate(() => new Promise(done => setTimeout(() => { for (const pane of Object.values(origo.panes)) pane.draw(); done(); }, 50)));
+    const faults = await page.evaluate(look);
+    if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/${name}-${width}.png` });
+    await page.done();
+    ++views;
+    if (!faults.length) continue;
+    ++wrong;
+    console.log(`FAILED: ${name} at ${width}×${height}: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}: ${faults.slice(0, 4).join('; ')}`);
+  }
   ++pages;
-  if (!faults.length) continue;
-  ++wrong;
-  console.log(`FAILED: ${name}: ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}: ${faults.slice(0, 4).join('; ')}`);
 }
 await browser.close();
 assert(only || pages > 12, `${pages} pages`);
-console.log(`view: the first view of ${pages} pages; ${wrong} have faults`);
+console.log(`view: ${views} first views of ${pages} pages; ${wrong} have faults`);
 process.exit(wrong ? 1 : 0);

@@ -24,6 +24,12 @@ writeFileSync('errors.json', JSON.stringify({ meta: { metric: 'MSE' }, errors: [
 const everything = ['net.circle', '--source', 'net.tflite', '--history', 'net.history', '--profile', 'net.trace', '--errors', 'errors.json', '--target', 'npu.json', '--constants'];
 tool('origin-view', ...everything, '-o', 'full.html');
 
+const second = JSON.parse(readFileSync('net.trace', 'utf8'));
+for (const event of second.traceEvents) if (event.dur) event.dur *= 2, event.ts *= 2;
+writeFileSync('second.trace', JSON.stringify(second));
+tool('origin-view', 'net.circle', '--source', 'net.tflite', '--profile', 'net.trace', '--profile', 'second.trace', '-o', 'two.html');
+tool('origin-view', 'net.tflite', '-o', 'one.html');
+
 tool('circle2circle', '-O1', '--history=layers.history', `${root}/res/transformer.origo`, 'layers.circle');
 tool('origin-view', 'layers.circle', '--source', `${root}/res/transformer.origo`, '--history', 'layers.history', '-o', 'layers.html');
 tool('circle2circle', '-O1', `${root}/res/while.origo`, 'loop.circle');
@@ -362,11 +368,26 @@ test('goes to the counterpart of a subgraph', async page => {
     }
 }, { file: 'loop.html' });
 
-test('saves a picture', async page => {
-  const [download] = await Promise.all([page.waitForEvent('download'), page.click('#png')]);
-  const bytes = readFileSync(await download.path());
-  assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
-  assert(bytes.readUInt32BE(16) > 600 && bytes.length > 5000);
+test('saves pictures, of what is seen and of everything, and gives a link', async page => {
+  await page.evaluate(() => origo.select({ side: 'result', type: 'op', graph: 0, index: 7 }));
+  const before = await page.evaluate(() => JSON.stringify(origo.panes.result.view)), sizes = [];
+  for (const [text, at] of [['PNG', 0], ['SVG', 0], ['PNG', 1], ['SVG', 1]]) {
+    await page.click('#png');
+    assert.match(await page.inputValue('dialog input'), /net.html#op=7$/);
+    const [download] = await Promise.all([page.waitForEvent('download'), page.locator(`dialog button:text-is("${text}")`).nth(at).click()]), bytes = readFileSync(await download.path());
+    await page.keyboard.press('Escape');
+    if (text === 'PNG') {
+      assert.equal(bytes.subarray(1, 4).toString(), 'PNG');
+      assert(bytes.readUInt32BE(16) > 600 && bytes.length > 5000);
+      sizes.push(bytes.readUInt32BE(20));
+      continue;
+    }
+    const drawn = await page.evaluate(text => { const parsed = new DOMParser().parseFromString(text, 'image/svg+xml'); return { root: parsed.documentElement.nodeName, bad: parsed.querySelectorAll('parsererror, script, image').length, texts: [...parsed.querySelectorAll('text')].map(one => one.textContent), titles: origo.panes.result.display.nodes.map(node => node.title) }; }, bytes.toString());
+    assert.deepEqual([drawn.root, drawn.bad], ['svg', 0]);
+    if (at) for (const title of drawn.titles) assert(drawn.texts.includes(title), title); else assert(drawn.texts.length > 20);
+  }
+  assert(sizes[1] > sizes[0] * 2, sizes.join());
+  assert.equal(await page.evaluate(() => JSON.stringify(origo.panes.result.view)), before);
 });
 
 test('slides through the rewrites, and nodes keep their places', async page => {
@@ -509,6 +530,20 @@ test('shows which inputs and outputs are of which signature', async page => {
   assert((await page.textContent('#panel')).includes('Signature negate input “value”.'));
 }, { file: 'signatures.html' });
 
+test('shows two profiles beside each other', async page => {
+  assert.match(await page.textContent('#panel'), /second.trace takes [\d.]+ m?s where net.trace takes [\d.]+ m?s: 100 % more/);
+  await page.click('button.link:text-is("Which layers")');
+  const cells = await page.locator('.body [role=row]').first().locator('[role=gridcell]').evaluateAll(list => list.map(one => one.textContent));
+  const times = await page.evaluate(() => origo.measured.profiles.map(profile => [...profile.timing.result[0].values()].map(ns => ns / profile.runs / 1e6))), most = Math.max(...times[1].map((ns, i) => ns - times[0][i]));
+  assert(Math.abs(Number(cells[0].replace('+', '')) / most - 1) < 0.01 && cells[3] === '2', cells.join(' '));
+}, { file: 'two.html' });
+
+test('shows of one file what it says of itself', async page => {
+  await page.click('#tab-about');
+  const text = await page.innerText('#panel');
+  for (const words of ['net.tflite', 'tflite, version 3', 'operators', '204', 'Inputs', 'FLOAT32 1×96×96×3', 'Operators by kind', 'DEPTHWISE_CONV_2D']) assert(text.includes(words), `${words}: ${text}`);
+}, { file: 'one.html' });
+
 // The three questions of docs/viewers.md: in a few clicks each.
 test('tells why an operator is slow', async page => {
   const { click, count } = counted(page);
@@ -531,10 +566,10 @@ test('tells where a layer went', async page => {
   await page.keyboard.type(name);
   await page.keyboard.press('Enter');
   const text = await page.textContent('#panel');
-  for (const words of [gone.fate, gone.pass, `rewrite ${gone.rewrite}`, 'Its work went into']) assert(text.includes(words), `${words}: ${text}`);
+  for (const words of [gone.pass, `rewrite ${gone.rewrite}`, 'it went into', 'no longer exists: the operator that made it was fused']) assert(text.includes(words), `${words}: ${text}`);
   await click(`button:text-is("Show rewrite ${gone.rewrite}")`);
   assert.match(await page.textContent('#stepText'), new RegExp(`^rewrite ${gone.rewrite}: ${gone.pass}`));
-  await click('h3:text-is("Its work went into") + ul button');
+  await page.locator('.where button').filter({ hasText: `operator ${gone.into.operators[0][1]} ` }).first().click();
   assert.deepEqual(await page.evaluate(() => [origo.selection.side, origo.selection.index]), ['result', gone.into.operators[0][1]]);
   assert(count() <= 5);
 }, { file: 'full.html' });
@@ -548,7 +583,7 @@ test('tells what quantisation broke', async page => {
   await click('#tab-details');
   const text = await page.textContent('#panel');
   for (const words of ['What did quantisation break?', 'own ', 'inherited ']) assert(text.includes(words), `${words}: ${text}`);
-  await click('h3:text-is("Is") + ul button');
+  await click('.where p:has-text("is tensor") button');
   assert.match(await page.textContent('#panel'), /quantisation.*scale/);
   assert(count() <= 4);
 }, { file: 'quantized.html' });
@@ -570,6 +605,66 @@ const contrasts = async page => {
     assert(contrast >= (what === '--edge' ? 3 : 4.5), `${what}: ${a} on ${b} is ${contrast.toFixed(2)}`);
   }
 };
+// All states of the page: what is written, on what is behind it, in the document and on its canvases.
+const hear = () => {
+  const getContext = HTMLCanvasElement.prototype.getContext;
+  HTMLCanvasElement.prototype.getContext = function (kind, how) { return getContext.call(this, kind, { willReadFrequently: true, ...how }); };
+  const write = CanvasRenderingContext2D.prototype.fillText, light = ([r, g, b]) => [r, g, b].map(c => c / 255).map(c => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)).reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
+  const contrast = (a, b) => { const [low, high] = [light(a), light(b)].sort((x, y) => x - y); return (high + 0.05) / (low + 0.05); };
+  const dot = new OffscreenCanvas(1, 1).getContext('2d', { willReadFrequently: true }), faint = (globalThis.faint = new Map());
+  globalThis.pairs = 0;
+  const note = (what, ink, back, least) => { ++pairs; const is = contrast(ink, back); if (is < least) faint.set(what, is.toFixed(2)); };
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    if (this.globalAlpha === 1 && globalThis.state && text.trim()) {
+      const m = this.getTransform(), px = m.a * x + m.e, py = m.d * y + m.f, wide = Math.min(this.measureText(text).width, more[0] ?? Infinity) * m.a, left = this.textAlign === 'right' ? px - wide : px, { data } = this.getImageData(left, py - 3, Math.max(wide, 1), 6), counts = new Map();
+      for (let i = 0; i < data.length; i += 4) { const key = `${data[i]},${data[i + 1]},${data[i + 2]}`; counts.set(key, (counts.get(key) ?? 0) + 1); }
+      const [back] = [...counts].sort((a, b) => b[1] - a[1])[0];
+      dot.fillStyle = this.fillStyle, dot.fillRect(0, 0, 1, 1);
+      if (left > -1 && py > 0 && left < this.canvas.width && py < this.canvas.height) note(`${state}: “${text}” on a canvas`, [...dot.getImageData(0, 0, 1, 1).data], back.split(',').map(Number), 4.5);
+    }
+    return write.call(this, text, x, y, ...more);
+  };
+  globalThis.lookAt = state => {
+    globalThis.state = state;
+    for (const pane of Object.values(origo.panes)) pane.draw();
+    globalThis.state = null;
+    const layers = element => (element ? [...layers(element.parentElement), getComputedStyle(element).backgroundColor] : ['#ffffff']);
+    const look = (element, colour, text) => {
+      const style = getComputedStyle(element), size = parseFloat(style.fontSize), large = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700);
+      for (const layer of layers(element)) (dot.fillStyle = layer), dot.fillRect(0, 0, 1, 1);
+      const back = [...dot.getImageData(0, 0, 1, 1).data];
+      dot.fillStyle = colour, dot.fillRect(0, 0, 1, 1);
+      note(`${state}: “${text.trim().slice(0, 30)}” in ${element.tagName}`, [...dot.getImageData(0, 0, 1, 1).data], back, large ? 3 : 4.5);
+    };
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) { const { data, parentElement: element } = walker.currentNode; if (data.trim() && element.checkVisibility() && !element.closest('script, noscript')) look(element, getComputedStyle(element).color, data); }
+    for (const input of document.querySelectorAll('input[placeholder]')) if (input.checkVisibility()) look(input, getComputedStyle(input, '::placeholder').color, input.placeholder);
+  };
+};
+const states = async page => {
+  const at = (state, act = () => {}, arg) => page.evaluate(act, arg).then(() => page.evaluate(state => lookAt(state), state));
+  for (const name of await page.locator('#overlay option').evaluateAll(list => list.map(option => option.value))) await at(`colours ${name}`, name => origo.setOverlay(name), name);
+  await at('fates', () => origo.setOverlay('fate'));
+  for (const name of ['operators', 'source', 'ledger', 'profile-0', 'errors', 'target', 'proof', 'scopes']) {
+    await at(`tab ${name}`, name => origo.openTab(name), name);
+    const row = page.locator('.body [role=row]').first();
+    if (name === 'proof' || !(await row.count())) continue;
+    await row.hover();
+    await at(`tab ${name}, pointed at`);
+    await at(`tab ${name}, chosen`, () => { origo.table.at = 0; origo.table.choose(); });
+  }
+  for (const [type, index] of [['op', 3], ['tensor', 2]]) for (const side of ['source', 'result']) await at(`${side} ${type}`, item => { origo.select(null); origo.select(item); }, { side, type, graph: 0, index });
+  await at('a legend that filters', () => { origo.select(null); origo.filterFates(['fused'], 'source'); });
+  for (const what of ['#legend .swatch', '#tabs button', 'header button', '#panel button.link']) { await page.locator(what).first().hover(); await at(`${what}, pointed at`); }
+  await at('an early rewrite', () => origo.setStep(8));
+  await at('keys', () => { origo.setStep(origo.history.last); origo.help(); });
+  const { pairs, faint } = await page.evaluate(() => ({ pairs, faint: [...globalThis.faint] }));
+  assert(pairs > 3000, String(pairs));
+  assert.deepEqual(faint, []);
+};
+test('can be read in all states, in light', states, { file: 'full.html', colorScheme: 'light', before: hear });
+test('can be read in all states, in the dark', states, { file: 'full.html', colorScheme: 'dark', before: hear });
+
 test('can be read in light', contrasts, { colorScheme: 'light' });
 test('can be read in the dark', contrasts, { colorScheme: 'dark' });
 
@@ -659,20 +754,35 @@ assert.deepEqual(await marks(alone, 'source', 'hovered'), rows[3].origins);
 await alone.click('#proof');
 assert((await alone.textContent('#panel')).includes('Not covered'));
 await alone.done();
-// Without a map, but with a source: a guess, which says that it is one.
+// Without a map, but with a source: what can be inferred, which says that it is.
 tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'bare.circle');
 tool('origin-view', 'bare.circle', 'net.tflite', '-o', 'guess.html');
 const guess = await open(browser, `${here}/guess.html`);
-assert.match(await guess.textContent('#proof.bad'), /not checked/);
-assert.match(await guess.textContent('#panel'), /no origin map ties these files: 65 of 65 operators .* are paired .* by names.* that is a guess, and nothing was checked/);
+assert.match(await guess.textContent('#proof'), /checked against both files/);
+assert.match(await guess.textContent('#panel'), /no origin map ties these files: it was inferred from what operators compute, as origo infer does; 65 of 65 operators are related to the source, 65 proved/);
+await guess.evaluate(() => origo.select({ side: 'result', type: 'op', graph: 0, index: 3 }));
+assert.match(await guess.textContent('#panel'), /Its origins were inferred, and proved/);
 const guessed = await guess.evaluate(() => Array.from({ length: 65 }, (_, index) => origo.links.origins({ side: 'result', type: 'op', graph: 0, index })));
 assert.deepEqual(guessed, rows.map(row => row.origins));
 await guess.done();
-// So are models that have nothing in common, and one beside itself.
+// What follows from structure alone is marked.
+tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'bare.circle');
+tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'while.circle');
+tool('origin-view', 'bare.circle', 'while.circle', '-o', 'unproved.html');
+const unproved = await open(browser, `${here}/unproved.html`), doubts = await unproved.evaluate(() => origo.model.data.map.doubts.map(([graph, op, word]) => [graph, op, origo.model.strings[word]]));
+assert(doubts.length > 0);
+for (const [graph, index, word] of doubts) {
+  await unproved.evaluate(item => origo.select(item), op('result', index, graph));
+  assert.match(await unproved.textContent('#panel'), { unproved: /not proved/, ambiguous: /ambiguous/, unknown: /Nothing of the source was found/ }[word]);
+  assert(await unproved.evaluate(item => { const pane = origo.panes.result; return pane.display.nodes[origo.nodeOf(pane, item)].title.endsWith(' ?'); }, op('result', index, graph)));
+}
+await unproved.done();
+// Models that have nothing in common are paired by names, which is a guess, and so is one beside itself.
 for (const [file, source] of [['loop.circle', 'net.tflite'], ['net.tflite', 'loop.circle'], ['net.tflite', 'net.tflite']]) {
   tool('circle2circle', '--origin=restart', '--embed-origin=none', '--no-origin-json', file, 'other.circle');
   tool('origin-view', 'other.circle', source, '-o', 'other.html');
   const other = await open(browser, `${here}/other.html`);
+  if (file !== source) assert.match(await other.textContent('#panel'), /could not be inferred.*by names.*that is a guess, and nothing was checked/);
   for (const tab of await other.locator('#tabs [role=tab]').evaluateAll(list => list.filter(one => !one.hidden).map(one => one.id))) await other.click(`#${tab}`);
   await other.done();
 }

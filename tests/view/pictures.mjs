@@ -1,4 +1,4 @@
-// The pictures of docs/viewers.md and of the README: ten networks of different kinds, in few colours so that the files are small.
+// The pictures of docs/viewers.md and of the README: networks of different kinds, in few colours so that the files are small.
 // usage: ORIGO_MODELS=DIR/models tests/view/run.sh BIN SCRATCH pictures.mjs [FOLDER]     DIR: as tests/models.sh lays out public
 // models; FOLDER: docs/pictures where none is given
 import assert from 'node:assert/strict';
@@ -63,6 +63,8 @@ await picture('branches', `${models}/pose_hourglass_v1_f32.tflite`, () => { orig
 await picture('transformer', `${root}/res/transformer.origo`, () => { document.getElementById('blocks').click(); origo.openTab('stayed'); }, { colorScheme: 'dark' });
 await picture('loop', `${root}/res/while.origo`, () => { const graph = origo.model.result.graphs[0]; origo.showGraph('result', graph.callees([...Array(graph.ops).keys()].find(op => graph.callees(op).length))[1]); origo.select(null); });
 await picture('detection', `${models}/yunet_f32.tflite`, () => { origo.setOverlay('live_bytes'); origo.fit('source'); origo.openTab('scopes'); });
+await picture('folded', `${models}/style_transfer_384_f16w.tflite`, () => origo.select(null), { folded: true });
+await picture('phone', `${models}/blazeface_front_f32.tflite`, () => origo.select(null), { folded: true, viewport: { width: 390, height: 844 } });
 writeFileSync('big.origo', network(5000));
 await picture('big', 'big.origo', () => { origo.setOverlay('macs'); document.getElementById('search').value = 'fate:dead'; origo.search(); origo.openTab('source'); origo.fit('source'); });
 await picture('errors', '', () => { origo.setOverlay(origo.overlays.find(one => one.title.includes('own')).name); origo.openTab('errors'); origo.table.at = 0; origo.table.choose(); }, {

@@ -1,7 +1,8 @@
 // The page: what is selected, and who has to know.
 import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
-import { PITCH, closeRows, displayOf, scopesOf } from './place.js';
+import { PITCH, displayOf, inColumn, layered } from './place.js';
+import { foldingOf } from './folding.js';
 import { Pane } from './graph.js';
 import { Table, download, h } from './table.js';
 import { find } from './search.js';
@@ -15,6 +16,8 @@ import { Signatures } from './signatures.js';
 import { Fates, titles } from './fates.js';
 import { Summary } from './summary.js';
 import { Answers } from './answers.js';
+import { Vector } from './svg.js';
+import { About } from './about.js';
 import { bytes, count, percent, short } from './people.js';
 import { classes, families, familyOf, tint } from './colour.js';
 
@@ -32,9 +35,10 @@ class App {
     this.details.shown = name => this.shown[name];
     this.measured = new Measured(model, this.links);
     this.details.more = item => this.measured.words(item, rows => this.details.pairs(rows));
+    this.about = new About(model, this.details);
     this.answers = new Answers(model, this.links, this.measured, this.details);
     this.details.answers = item => this.answers.of(item);
-    this.details.became = item => this.fates.says(item);
+    this.details.says = item => this.fates.says(item);
     this.overlays = [...overlaysOf(model, this.links, this.fates), ...this.measured.overlays()];
     this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, {
       go: item => this.select(item),
@@ -48,9 +52,11 @@ class App {
     this.selection = this.hovered = null;
     this.found = [];
     this.collapsed = new Set(); // scopes
-    this.unfolded = new Set(); // keys of repeated blocks
+    this.unfolded = new Set(); // keys of blocks and stretches that were opened
+    this.openedBy = new Map(); // key → keys of the operators that were in it, of either side
     this.signature = { source: null, result: null };
     this.panes = {};
+    this.column = false; // nodes stand one below the other
     this.shown = { source: 0, result: 0 }; // subgraphs
     $('title').textContent = document.title = clean(model.result.file + (model.source ? ` ← ${model.source.file}` : ''));
     document.querySelector('main').classList.toggle('alone', !model.source);
@@ -67,6 +73,10 @@ class App {
     document.addEventListener('keydown', event => this.key(event));
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.setOverlay(this.paint.overlay.name));
     addEventListener('hashchange', () => this.fromAddress());
+    addEventListener('resize', () => {
+      clearTimeout(this.resized);
+      this.resized = setTimeout(() => this.resize(), 150);
+    });
     this.openTab('summary');
     this.fromAddress();
     requestAnimationFrame(() =>
@@ -172,20 +182,40 @@ class App {
       const display = name === 'result' && this.past ? this.past.display : displayOf(graph, folded, groupOf);
       all.push([pane, graph, display, !!groupOf]);
     }
-    if (all.some(row => row[3]) && !this.past) {
-      if (this.isPair()) closeRows(all.map(row => row[2]));
-      else for (const row of all) closeRows([row[2]]);
+    let displays = all.map(row => row[2]);
+    if (all.some(row => row[3]) && !this.past && !this.column)
+      displays = this.isPair() ? layered(displays) : displays.flatMap((display, i) => (all[i][3] ? layered([display]) : [display]));
+    if (this.column) {
+      const wide = Math.round(Math.min(Math.max(Math.min(...all.map(([pane]) => pane.size()[0])) / 0.5 - 70, 200), 420));
+      displays = this.isPair() ? inColumn(displays, wide) : displays.flatMap(display => inColumn([display], wide));
     }
-    for (const [pane, graph, display] of all) pane.show(graph, display);
+    all.forEach(([pane, graph], i) => pane.show(graph, displays[i]));
     this.share();
   }
+  /** Where a pane is so narrow that few nodes would be seen of a graph, they stand one below the other. */
   begin(name) {
     if (!this.isReady) return;
-    const panes = Object.values(this.panes);
+    const began = column => {
+      if (column !== this.column) ((this.column = column), this.arrange());
+      return this.start(name);
+    };
+    const enough = began(false);
+    if (enough < 1 && began(true) <= enough) began(false);
+    this.mark();
+  }
+  /** A window of another size, such as of a phone that is turned, begins anew. */
+  resize() {
+    const [width] = this.panes.result.size();
+    if (Math.abs(width - this.begunAt) * 4 > this.begunAt)
+      for (const name of Object.keys(this.panes)) this.showGraph(name, this.shown[name]);
+  }
+  start(name) {
+    [this.begunAt] = this.panes.result.size();
     if (!this.together()) return this.panes[name].start();
-    const [first, ...others] = panes;
-    first.start(others);
+    const [first, ...others] = Object.values(this.panes),
+      enough = first.start(others);
     for (const other of others) ((other.view = { ...first.view }), other.redraw());
+    return enough;
   }
   isPair() {
     return !!this.panes.source && this.model.result.graphs[this.shown.result].data.sources[0] === this.shown.source;
@@ -215,17 +245,51 @@ class App {
   groupOf(graph) {
     const twin = this.panes.source && graph.side === 'result' ? this.model.source.graphs[graph.data.sources[0]] : graph,
       of = twin ?? graph;
-    const blocks = $('blocks').checked ? (of.blocks ??= repeatsOf(of)) : [];
-    if (!this.collapsed.size && !blocks.some(Boolean)) return null;
-    return op => {
-      const at = of === graph ? op : this.twinOf(graph, op),
-        scope = at === undefined ? undefined : scopesOf(of.opName(at)).find(one => this.collapsed.has(one)),
-        block = blocks[at];
+    const blocks = $('blocks').checked ? (of.blocks ??= repeatsOf(of)) : [],
+      units = $('scopes').checked && this.isLarge(of) ? foldingOf(of, this.unfolded, this.madeOf(of)) : [];
+    if (!this.collapsed.size && !blocks.some(Boolean) && !units.some(Boolean)) return null;
+    const own = at => {
+      const scope = at === undefined ? undefined : of.scopes(at).find(one => this.collapsed.has(one)),
+        block = blocks[at],
+        unit = units[at];
       if (scope) return { key: scope, title: scope };
-      return block && !this.unfolded.has(block.key)
-        ? { key: block.key, title: block.scope ?? `${clean(of.kind(block.first))} …`, subtitle: `${block.number} of ${block.of} alike` }
-        : null;
+      if (block && !this.unfolded.has(block.key))
+        return {
+          key: block.key,
+          title: block.scope ?? `${clean(of.kind(block.first))} …`,
+          subtitle: `${block.number} of ${block.of} alike`,
+        };
+      return unit ? { key: unit.key, title: unit.title, subtitle: unit.says ?? '', kinds: true } : null;
     };
+    return of === graph ? own : op => own(this.homes(graph)[op]);
+  }
+  /** By operator of the result, that of the source that it stands for; what stands for none is where what it uses is. */
+  homes(graph) {
+    if (!graph.homes) {
+      graph.homes = [];
+      for (let op = 0; op < graph.ops; ++op) {
+        const from = graph.operands(op).find(tensor => tensor >= 0 && graph.isOp(graph.maker[tensor]));
+        graph.homes.push(this.twinOf(graph, op) ?? (from === undefined ? undefined : graph.homes[graph.opOfNode(graph.maker[from])]));
+      }
+    }
+    return graph.homes;
+  }
+  /** By operator of the source, how many of the result stand for it. */
+  madeOf(graph) {
+    const made = [];
+    if (graph.side === 'source' && this.isPair() && this.shown.source === graph.index)
+      for (const home of this.homes(this.model.result.graphs[this.shown.result]))
+        if (home !== undefined) made[home] = (made[home] ?? 0) + 1;
+    return made;
+  }
+  /** Has it more operators than panes have room for? */
+  isLarge(graph) {
+    if (graph.ops <= 40) return false;
+    const pane = Object.values(this.panes)[0],
+      [width, height] = pane.size(),
+      rows = graph.data.layout.row.reduce((most, row) => Math.max(most, row), 0),
+      wide = graph.data.layout.x.reduce((most, x) => Math.max(most, Math.abs(x)), 0) * 2;
+    return rows * PITCH * 0.62 > height || wide * 0.62 > width;
   }
   /** The operator of the source that one of the result stands for, in the subgraph that was its own. */
   twinOf(graph, op) {
@@ -244,11 +308,21 @@ class App {
       this.fuse(node.members[0]);
     } else if (node.members) {
       this.unfolded.add(node.key);
-      this.showGraph(pane.side, this.shown[pane.side], true);
+      this.openedBy.set(node.key, new Set(node.members.map(keyOf)));
+      this.refold(pane, node.members[0]);
     } else if (node.calls?.length) this.showGraph(pane.side, node.calls[0]);
+  }
+  /** Shows what is folded now, where an item was. */
+  refold(pane, item) {
+    this.showGraph(pane.side, this.shown[pane.side], true);
+    const node = pane.display.nodes[this.nodeOf(pane, item)];
+    if (!node) return;
+    pane.view = { ...pane.view, x: node.x, y: node.row * pane.pitch };
+    pane.moved();
   }
   fold() {
     this.unfolded.clear();
+    this.openedBy.clear();
     for (const name of Object.keys(this.panes)) this.showGraph(name, this.shown[name]);
     const blocks = name =>
       new Set((this.panes[name]?.display.nodes ?? []).filter(node => node.state === 'group').map(node => node.key)).size;
@@ -265,7 +339,7 @@ class App {
     else {
       pane.view = {
         ...pane.view,
-        ...{ x: pane.display.nodes[this.nodeOf(pane, item)].x, y: pane.display.nodes[this.nodeOf(pane, item)].row * PITCH },
+        ...{ x: pane.display.nodes[this.nodeOf(pane, item)].x, y: pane.display.nodes[this.nodeOf(pane, item)].row * pane.pitch },
       };
       pane.moved();
     }
@@ -373,7 +447,12 @@ class App {
     return [
       mark('constant', 'constant', 'A click on one selects it'),
       mark('end', 'input, output', 'Of the subgraph'),
-      two && mark('card', 'several', 'Operators that became one, as one node; a double click shows them'),
+      two &&
+        mark(
+          'card',
+          'several',
+          'Operators that became one, or are folded to fit, as one node; a double click shows them. The strip below has the shares of their colours',
+        ),
       two && mark('dashed', 'gone', 'Dashed: no operator of the result does its work'),
       two && mark('dotted', 'new', 'Dotted: it stands for nothing in the source'),
     ];
@@ -444,6 +523,7 @@ class App {
       const sum =
         node.state === 'fused' && !overlay.numeric ? overlay.of(pane.graph, pane.memberOf(node)) : this.sumOf(pane.graph, node.members);
       node.note = overlay.numeric && sum !== null ? short(sum) : '';
+      if (node.state === 'group' && !overlay.numeric) return this.sharesOf(pane, node);
       return this.paint.of(sum !== null && overlay.numeric ? Math.min(sum, this.paint.range[1]) : sum);
     }
     const value = item ? overlay.of(this.model.graphOf(item), item) : null,
@@ -454,6 +534,21 @@ class App {
     if (item.side === 'source' && pane.side === 'source' && this.links.fate(item))
       return { ...(overlay.name === 'fate' || overlay.name === 'pass' ? colours : this.paint.of(null)), gone: true };
     return { ...colours, bridge: item.side === 'result' && !!this.links.synthetic(item) };
+  }
+  /** A group has no colour but shares of those of its members; from far away the one that most have. */
+  sharesOf(pane, node) {
+    const counts = new Map();
+    for (const item of node.members) {
+      const value = this.paint.overlay.of(pane.graph, item) ?? null;
+      counts.set(value, (counts.get(value) ?? 0) + 1);
+    }
+    const shares = [...counts].sort((a, b) => b[1] - a[1]).map(([value, count]) => [this.paint.of(value), count / node.members.length]),
+      none = this.paint.of(null);
+    return {
+      ...none,
+      far: shares[0][0].far ?? shares[0][0].fill,
+      shares: shares.map(([{ fill, far }, share]) => [far && fill !== none.fill ? far : none.far, share]),
+    };
   }
   sumOf(graph, members) {
     const values = members.map(item => this.paint.overlay.of(graph, item)).filter(value => value !== null && value !== undefined);
@@ -593,13 +688,12 @@ class App {
       const bad = !proof || proof.violations.length > 0;
       badge.hidden = false;
       badge.classList.toggle('bad', bad);
-      badge.textContent = !proof
-        ? '✗ not checked'
+      const [short, rest] = !proof
+        ? ['✗ not checked', '']
         : bad
-          ? `✗ the map breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}`
-          : proof.withSource
-            ? '✓ checked against both files'
-            : '✓ checked, without the source';
+          ? ['✗', ` the map breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}`]
+          : ['✓ checked', proof.withSource ? ' against both files' : ', without the source'];
+      badge.replaceChildren(short, h('span', { class: 'word' }, rest));
       badge.title = 'Whether the eleven laws of origin maps hold; a click tells more';
       badge.addEventListener('click', () => this.openTab('proof'));
     }
@@ -616,8 +710,9 @@ class App {
     });
     $('placing').hidden = !this.model.result.graphs.some(graph => graph.data.folded);
     $('blocks').addEventListener('change', () => this.fold());
+    $('scopes').addEventListener('change', () => this.fold());
     $('fused').addEventListener('change', () => this.fuse(this.selection));
-    $('png').addEventListener('click', () => this.picture());
+    $('png').addEventListener('click', () => this.save());
     $('help').addEventListener('click', () => this.help());
   }
   search() {
@@ -631,19 +726,75 @@ class App {
     this.select(this.found[this.foundAt]);
     $('found').textContent = `${this.foundAt + 1} of ${this.found.length}`;
   }
-  picture() {
+  /** Of what is seen, or of everything, both sides beside each other; PNG or SVG. */
+  picture(kind, everything) {
     const panes = Object.values(this.panes),
+      gap = 2;
+    // So large a canvas as browsers make.
+    const most = kind === 'svg' ? 1e6 : 8000;
+    const sizes = panes.map(pane => {
+      if (!everything) return pane.size();
+      const { left, right, rows } = pane.extent,
+        wide = right - left + 40 + pane.lanes(),
+        high = rows * pane.pitch + 20,
+        scale = Math.min(1, most / (wide * panes.length), most / high);
+      pane.view = { x: (left + right - pane.lanes()) / 2, y: ((rows - 1) * pane.pitch) / 2, scale };
+      return [Math.ceil(wide * scale), Math.ceil(high * scale)];
+    });
+    const ratio = everything || kind === 'svg' ? 1 : devicePixelRatio || 1,
+      width = sizes.reduce((sum, size) => sum + size[0], gap * (panes.length - 1)),
+      height = Math.max(...sizes.map(size => size[1]));
+    const svg = kind === 'svg' ? new Vector(width, height) : null,
       canvas = document.createElement('canvas');
-    canvas.width = panes.reduce((sum, pane) => sum + pane.canvas.width, 0);
-    canvas.height = Math.max(...panes.map(pane => pane.canvas.height));
-    const c = canvas.getContext('2d');
+    if (!svg) ((canvas.width = width * ratio), (canvas.height = height * ratio));
     let x = 0;
-    for (const pane of panes) {
-      pane.draw();
-      c.drawImage(pane.canvas, x, 0);
-      x += pane.canvas.width;
-    }
-    canvas.toBlob(blob => download(blob, 'origo.png'));
+    panes.forEach((pane, i) => {
+      pane.sized = [sizes[i][0], height];
+      if (svg) (svg.begin(x, sizes[i][0]), pane.draw(svg, 1), svg.end());
+      else {
+        const one = document.createElement('canvas');
+        ((one.width = sizes[i][0] * ratio), (one.height = height * ratio));
+        pane.draw(one.getContext('2d'), ratio);
+        canvas.getContext('2d').drawImage(one, x * ratio, 0);
+      }
+      x += sizes[i][0] + gap;
+      pane.sized = null;
+    });
+    return svg ? new Blob([String(svg)], { type: 'image/svg+xml' }) : new Promise(done => canvas.toBlob(done));
+  }
+  /** Pictures, and a link to what is selected. */
+  save() {
+    const put = (text, kind, everything) =>
+      h(
+        'button',
+        {
+          onclick: async () => {
+            const kept = Object.values(this.panes).map(pane => [pane, pane.view]);
+            const blob = this.picture(kind, everything);
+            for (const [pane, view] of kept) ((pane.view = view), pane.redraw());
+            download(await blob, `origo.${kind}`);
+          },
+        },
+        text,
+      );
+    const link = h('input', { readonly: true, value: location.href, 'aria-label': 'Link' });
+    $('keys').replaceChildren(
+      h('h2', {}, 'Save and share'),
+      h('p', {}, 'What is seen: ', put('PNG', 'png', false), ' ', put('SVG', 'svg', false)),
+      h('p', {}, 'Everything: ', put('PNG', 'png', true), ' ', put('SVG', 'svg', true)),
+      h(
+        'p',
+        {},
+        this.selection
+          ? `A link to this page and to ${this.details.shortLabel(this.selection)}: `
+          : 'A link to this page, and to what is selected: ',
+        link,
+      ),
+      h('p', { class: 'soft' }, 'Tables have a button CSV.'),
+      h('button', { onclick: () => $('keys').close() }, 'Close'),
+    );
+    $('keys').showModal();
+    link.select();
   }
   help() {
     const row = (keys, text) =>
@@ -755,6 +906,9 @@ class App {
               type,
               ...(links.map
                 ? [
+                    ...(model.data.map.inferred
+                      ? [{ title: 'Found', width: '84px', of: item => model.graphOf(item).doubts?.[item.index] ?? 'proved' }]
+                      : []),
                     { title: 'From', width: '60px', numeric: true, of: item => links.origins(item).length },
                     {
                       title: 'Passes',
@@ -911,6 +1065,7 @@ class App {
         ),
       });
     if (this.model.data.proof) this.views.set('proof', { title: 'Proof' });
+    this.views.set('about', { title: 'File' });
     for (const [key, view] of this.measured.views(table)) this.views.set(key, view);
     $('tabs').replaceChildren(
       ...[...this.views].map(([key, view]) =>
@@ -960,7 +1115,14 @@ class App {
       this.table.draw();
     } else
       panel.replaceChildren(
-        ...(key === 'proof' ? this.proof() : key === 'summary' ? this.summary.contents() : this.details.of(this.selection))
+        ...(key === 'proof'
+          ? this.proof()
+          : key === 'about'
+            ? this.about.contents()
+            : key === 'summary'
+              ? this.summary.contents()
+              : this.details.of(this.selection)
+        )
           .flat()
           .filter(Boolean),
       );
@@ -1052,7 +1214,16 @@ class App {
   }
   foldHere(pane, node) {
     if (!node || node.members || node.calls?.length) return node && this.open(pane, node);
-    const scope = node.item?.type === 'op' ? scopesOf(pane.graph.opName(node.item.index)).at(-1) : undefined;
+    const opened =
+      node.item &&
+      [...this.openedBy].findLast(row => [node.item, ...this.links.counterparts(node.item)].some(one => row[1].has(keyOf(one))));
+    if (opened) {
+      this.unfolded.delete(opened[0]);
+      this.openedBy.delete(opened[0]);
+      this.refold(pane, node.item);
+      return this.select(node.item, { from: null });
+    }
+    const scope = node.item?.type === 'op' ? pane.graph.scopes(node.item.index).at(-1) : undefined;
     if (scope) {
       this.toggleScope(scope);
       this.select(node.item, { from: null });

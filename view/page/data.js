@@ -21,8 +21,8 @@ export const quoted = text => (/^[\w./:@%+,=-]+$/.test(text) && !text.startsWith
 
 /** A subgraph of one side. Nodes are its inputs, its operators and its outputs, in this order, as in view/Data.cpp. */
 export class Graph {
-  constructor(data, strings, side, index) {
-    Object.assign(this, { data, strings, side, index });
+  constructor(data, strings, scopeTree, side, index) {
+    Object.assign(this, { data, strings, scopeTree, side, index });
     for (const layout of [data.layout, data.folded])
       for (const list of layout ? [layout.row, layout.x] : []) for (let i = 1; i < list.length; ++i) list[i] += list[i - 1];
     this.inputs = data.inputs;
@@ -37,6 +37,8 @@ export class Graph {
     data.out.forEach((list, i) => {
       for (const tensor of list) if (tensor >= 0) this.maker[tensor] = this.inputs.length + i;
     });
+    this.scope = new Int32Array(this.ops); // the innermost
+    for (let i = 0, op = 0; i < data.scope.length; i += 2) this.scope.fill(data.scope[i], op, (op += data.scope[i + 1]));
     this.edges = []; // {from, to, tensor}; one for each pair of nodes
     this.users = new Map();
     this.preds = Array.from({ length: this.nodes }, () => []);
@@ -83,6 +85,10 @@ export class Graph {
   lines(op) {
     return (this.data.lines?.[op] ?? []).map(line => this.text(line));
   }
+  /** The innermost line of the user's, or else the innermost. */
+  line(op) {
+    return this.text(this.data.line?.[op] ?? 0);
+  }
   className(op) {
     return this.text(this.data.className?.[op] ?? 0);
   }
@@ -91,6 +97,12 @@ export class Graph {
     if (this.data.layer?.[op]) return this.text(this.data.layer[op]);
     for (const tensor of this.data.out[op]) if (tensor >= 0 && this.data.tensorName[tensor]) return this.tensorName(tensor);
     return '';
+  }
+  /** The scopes that an operator is in, outermost first. */
+  scopes(op) {
+    const all = [];
+    for (let at = this.scope[op]; at > 0; at = this.scopeTree[at - 1][1]) all.push(this.text(this.scopeTree[at - 1][0]));
+    return all.reverse();
   }
   tensorName(tensor) {
     return this.text(this.data.tensorName[tensor]);
@@ -128,10 +140,13 @@ export class Model {
         name,
         file: this.strings[data[name].file],
         format: this.strings[data[name].format],
-        graphs: data[name].graphs.map((graph, i) => new Graph(graph, this.strings, name, i)),
+        graphs: data[name].graphs.map((graph, i) => new Graph(graph, this.strings, data.scopeTree, name, i)),
       };
     this.result = side('result');
     this.source = side('source');
+    // Of an inferred map: operators of which not everything was proved.
+    for (const [graph, op, word] of data.map?.doubts ?? [])
+      if (this.result.graphs[graph]) (this.result.graphs[graph].doubts ??= {})[op] = this.strings[word];
   }
   side(name) {
     return name === 'source' ? this.source : this.result;

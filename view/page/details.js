@@ -1,15 +1,24 @@
 // What is known of what is selected, in words, with links to what it is tied to.
 import { CONSTANT, clean, quoted } from './data.js';
 import { figure, h } from './table.js';
+import { Where } from './where.js';
 
 const kinds = ['input', 'activation', 'variable', 'constant', 'absent'];
 
 /** Names may be as long as a model likes. */
 const inPart = text => (text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text);
 
+const inferred = {
+  proved: 'Its origins were inferred, and proved by executing both models.',
+  unproved: 'Its origins were inferred from structure alone; they are not proved.',
+  ambiguous: 'Its origins were inferred, and are ambiguous: another tensor of the source is equal to what it makes.',
+  unknown: 'Nothing of the source was found that it could stand for.',
+};
+
 export class Details {
   constructor(model, links, signatures, reasons, go) {
     Object.assign(this, { model, links, signatures, reasons, go });
+    this.where = new Where(model, links, go);
   }
 
   /** A word for an item: "CONV_2D 12 stem/relu6". */
@@ -112,21 +121,22 @@ export class Details {
       h('code', {}, `origin-dump ${quoted(clean(this.model.result.file))} ${option} ${word}`),
     ];
   }
-  fate(item) {
-    const fate = this.links.fate(item);
-    if (!fate) return [];
-    const made = fate.pass ? `By pass ${fate.pass}, rewrite ${fate.rewrite}${fate.run ? ` of run ${fate.run}` : ''}.` : '';
+  /** What became of it, as `origo where` says, and a way to see it happen. */
+  became(item) {
+    const lost = [item, ...(item.type === 'op' ? this.results(item) : [])].map(one => this.links.fate(one)).find(Boolean);
     return [
-      h('p', { class: 'gone' }, `It ${fate.words} (${fate.fate}). ${made}`),
-      fate.part ? h('p', {}, `It is in ${clean(fate.part)}.`) : null,
-      this.showRewrite && !fate.run && fate.rewrite
-        ? h('p', {}, h('button', { onclick: () => this.showRewrite(fate.rewrite) }, `Show rewrite ${fate.rewrite}`))
+      ...this.where.contents(item),
+      this.showRewrite && lost && !lost.run && lost.rewrite
+        ? h('p', {}, h('button', { onclick: () => this.showRewrite(lost.rewrite) }, `Show rewrite ${lost.rewrite}`))
         : null,
-      ...this.list('Its work went into', fate.into),
     ];
   }
-  unneeded(item) {
-    return (this.links.unneeded[item.type].get(this.model.sourceId(item)) ?? []).map(words => h('p', {}, clean(words)));
+  results(item) {
+    return this.model
+      .graphOf(item)
+      .results(item.index)
+      .filter(tensor => tensor >= 0)
+      .map(index => ({ ...item, type: 'tensor', index }));
   }
 
   operator(item) {
@@ -138,14 +148,16 @@ export class Details {
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [
       h('h2', {}, clean(graph.kind(op))),
-      h(
-        'p',
-        { class: 'soft' },
-        `${source ? 'source operator' : 'operator'} ${source ? model.sourceId(item) : op}` +
-          `${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`,
-      ),
+      source && links.map
+        ? null
+        : h(
+            'p',
+            { class: 'soft' },
+            `${source ? 'source ' : ''}operator ${op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`,
+          ),
+      ...(source ? this.became(item) : []),
     ];
-    if (this.became?.(item)) parts.push(h('p', {}, `It ${this.became(item)}.`));
+    if (this.says?.(item)) parts.push(h('p', {}, `It ${this.says(item)}.`));
     parts.push(...(this.answers?.(item) ?? []));
     if (graph.className(op)) parts.push(h('p', { class: 'soft' }, `In a ${clean(graph.className(op))}`));
     if (graph.lines(op).length)
@@ -157,18 +169,7 @@ export class Details {
           graph.lines(op).map(line => h('li', {}, clean(line))),
         ),
       );
-    const lostResult = source && !links.fate(item) ? tensors(graph.results(op)).find(tensor => links.fate(tensor)) : undefined;
-    parts.push(
-      ...(source
-        ? [
-            ...this.fate(item),
-            ...this.unneeded(item),
-            ...(lostResult ? [h('h3', {}, 'Its result'), ...this.fate(lostResult)] : []),
-            ...this.list('Lives in', links.opsOf.get(model.sourceId(item)) ?? []),
-            ...this.list('Went into the values of', links.constantsOf.get(model.sourceId(item)) ?? []),
-          ]
-        : this.made(item)),
-    );
+    if (!source) parts.push(...this.made(item));
     parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
     parts.push(
       ...this.list(
@@ -188,10 +189,13 @@ export class Details {
       items = ids => ids.map(id => model.sourceItem('op', id)).filter(other => model.exists(other));
     if (!links.map) return [];
     const reason = links.synthetic(item),
+      doubt = model.graphOf(item).doubts?.[item.index],
       wide = links.wide(item);
     return [
       reason ? h('p', { class: 'gone' }, `Stands for no operator of the source: ${reason}.`) : null,
-      h('p', {}, links.passes(item) ? `Made by ${links.passes(item)}.` : 'No pass changed it.'),
+      links.map.inferred
+        ? h('p', { class: doubt ? 'gone' : '' }, inferred[doubt] ?? inferred.proved)
+        : h('p', {}, links.passes(item) ? `Made by ${links.passes(item)}.` : 'No pass changed it.'),
       wide ? h('p', {}, `Has more origins than the structure proves: ${wide}.`) : null,
       ...this.list('Does the work of', items(links.origins(item))),
       ...this.list('Serves', items(links.serves(item))),
@@ -209,20 +213,10 @@ export class Details {
     const parts = [
       h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'),
       h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`),
+      ...(source ? this.became(item) : []),
     ];
     parts.push(...(this.answers?.(item) ?? []));
-    if (source) {
-      parts.push(...this.fate(item), ...this.unneeded(item));
-      const values = links.valuesOf.get(model.sourceId(item)) ?? [];
-      parts.push(
-        ...this.list(
-          'Is',
-          values.map(row => row[0]),
-          (_, i) => values[i][1],
-        ),
-        ...this.list('Went into the values of', links.madeOf.get(model.sourceId(item)) ?? []),
-      );
-    } else {
+    if (!source) {
       const facts = links.tensorFacts(item),
         from = (type, ids) => ids.map(id => model.sourceItem(type, id)).filter(other => model.exists(other));
       if (facts) {

@@ -1,11 +1,11 @@
 // A pane: one graph on a canvas, with panning, zooming, and what is under the pointer.
 import { CONSTANT } from './data.js';
-import { HEIGHT, PITCH, WIDTH, mainOf } from './place.js';
+import { HEIGHT, LANES, PITCH, WIDTH, mainOf } from './place.js';
 
 // Pixels of text at least; scales from which there is text, shapes beside edges, and edges that are curves; below FAR nodes have no frame.
 const PIXELS = 10,
   CONDENSED = 1.2,
-  TEXT = 0.5,
+  TEXT = 0.45,
   LABELS = 0.72,
   DETAIL = 0.25,
   FAR = 0.12;
@@ -28,6 +28,10 @@ export class Pane {
     this.listen();
   }
 
+  /** Of rows, from one to the next. */
+  get pitch() {
+    return this.display?.pitch ?? PITCH;
+  }
   show(graph, display) {
     this.graph = graph;
     display.nodes.forEach((node, i) => {
@@ -38,6 +42,7 @@ export class Pane {
   }
   /** Without the strip at the right, which shows the whole. */
   size() {
+    if (this.sized) return this.sized;
     const width = this.canvas.clientWidth || 1;
     return [width - this.strip(), this.canvas.clientHeight || 1];
   }
@@ -50,7 +55,7 @@ export class Pane {
     return this.stretched(scale, this.size()[0], this.extent?.right - this.extent?.left);
   }
   down(scale = this.view.scale) {
-    return this.stretched(scale, this.size()[1], this.extent?.rows * PITCH);
+    return this.stretched(scale, this.size()[1], this.extent?.rows * this.pitch);
   }
   stretched(scale, room, units) {
     return scale >= FAR || !(units > 0) ? scale : Math.max(scale, Math.min(FAR, (room * 0.8) / units));
@@ -59,10 +64,10 @@ export class Pane {
     const [width, height] = this.size(),
       d = this.display;
     const wide = d.right - d.left + 60,
-      high = d.rows * PITCH + 20;
+      high = d.rows * this.pitch + 20;
     this.view = {
       x: (d.left + d.right) / 2,
-      y: ((d.rows - 1) * PITCH) / 2,
+      y: ((d.rows - 1) * this.pitch) / 2,
       scale: Math.max(Math.min(width / wide, height / high, 1.2), 0.0005),
     };
     this.redraw();
@@ -72,7 +77,7 @@ export class Pane {
     const [width, height] = this.size(),
       { nodes, byRow } = this.display,
       half = height / 2 / view.scale,
-      [begin, end] = this.display.between(Math.floor((view.y - half) / PITCH), Math.ceil((view.y + half) / PITCH));
+      [begin, end] = this.display.between(Math.floor((view.y - half) / this.pitch), Math.ceil((view.y + half) / this.pitch));
     let left = Infinity,
       right = -Infinity,
       top = Infinity,
@@ -81,7 +86,7 @@ export class Pane {
     for (let i = begin; i < end; ++i) {
       const node = nodes[byRow[i]],
         x = Math.abs(node.x - view.x) + node.w / 2,
-        y = node.row * PITCH + node.dy;
+        y = node.row * this.pitch + node.dy;
       if (x * view.scale > width / 2 || (Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
       list.push(byRow[i]);
       ((left = Math.min(left, node.x - node.w / 2)),
@@ -91,18 +96,26 @@ export class Pane {
     }
     return { list, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
   }
-  /** The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. */
+  /**
+   * The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. What it
+   * returns is below 1 where it does not show enough nodes.
+   */
   start(others = []) {
     const panes = [this, ...others],
+      least = this.display.column ? 0.46 : 0.62,
       [width, height] = this.size(),
       rows = Math.max(...panes.map(pane => pane.display.rows)),
       wide = Math.max(...panes.map(pane => pane.breadth(13)));
     const most = Math.max(
-      Math.min(height / (Math.min(rows, 13) * PITCH + 20), Math.max(width / (wide + 20), 0.75), width < 700 ? 1.8 : 3),
-      0.62,
+      Math.min(
+        height / (Math.min(rows, 13) * this.pitch + 20),
+        Math.max(width / (wide + 20), 0.75),
+        width < 500 ? 1.8 : Math.max(3, width / 240),
+      ),
+      least,
     );
     let best = null;
-    for (let scale = most; ; scale = Math.max(scale * 0.92, 0.62)) {
+    for (let scale = most; ; scale = Math.max(scale * 0.92, least)) {
       for (const view of panes.flatMap(pane => pane.beginnings(scale))) {
         const seen = panes.map(one => one.seen(view)),
           enough = seen.map(
@@ -110,12 +123,14 @@ export class Pane {
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
         const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
-        if (!best || score > best.score + 1e-6) best = { view, score };
+        if (!best || score > best.score + 1e-6)
+          best = { view, score, enough: Math.min(...seen.map((one, i) => one.list.length / Math.min(12, panes[i].display.nodes.length))) };
       }
-      if (best.score >= 11.999 || scale <= 0.62) break;
+      if (best.score >= 11.999 || scale <= least) break;
     }
     this.view = best.view;
     this.redraw();
+    return best.enough;
   }
   /** Of so many rows from the first on. */
   breadth(rows) {
@@ -127,7 +142,11 @@ export class Pane {
     for (let i = begin; i < end; ++i)
       ((left = Math.min(left, nodes[byRow[i]].x - nodes[byRow[i]].w / 2)),
         (right = Math.max(right, nodes[byRow[i]].x + nodes[byRow[i]].w / 2)));
-    return Math.max(right - left, WIDTH);
+    return Math.max(right - left, WIDTH) + this.lanes();
+  }
+  /** What lines need at the left of nodes that stand one below the other. */
+  lanes() {
+    return this.display.column ? LANES : 0;
   }
   /** The first rows, and of these what is in the middle, or what else is as wide as the pane. */
   beginnings(scale) {
@@ -136,10 +155,10 @@ export class Pane {
       room = height / scale,
       wide = width / scale;
     const from = Math.max((d.nodes.length ? d.nodes[d.byRow[0]].row : 0) - 1, 0),
-      [begin, end] = d.between(from, from + Math.floor(room / PITCH) - 1),
+      [begin, end] = d.between(from, from + Math.floor(room / this.pitch) - 1),
       places = [];
     for (let i = begin; i < end; ++i) places.push(d.nodes[d.byRow[i]]);
-    const left = places.reduce((least, node) => Math.min(least, node.x - node.w / 2), Infinity),
+    const left = places.reduce((least, node) => Math.min(least, node.x - node.w / 2), Infinity) - this.lanes(),
       right = places.reduce((most, node) => Math.max(most, node.x + node.w / 2), -Infinity);
     const middle = places
       .filter(node => node.state !== 'beside')
@@ -151,7 +170,7 @@ export class Pane {
         ? (left + right) / 2
         : middle[middle.length >> 1] -
           (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
-    const y = d.rows * PITCH + 16 <= room ? ((d.rows - 1) * PITCH) / 2 : room / 2 + from * PITCH - HEIGHT / 2 - 12,
+    const y = d.rows * this.pitch + 16 <= room ? ((d.rows - 1) * this.pitch) / 2 : room / 2 + from * this.pitch - HEIGHT / 2 - 12,
       all = [x];
     const lefts =
         right - left + 16 <= wide || places.length > 2000
@@ -168,7 +187,7 @@ export class Pane {
   zoom(factor, x, y) {
     const [width, height] = this.size();
     const [gx, gy] = this.toGraph(x ?? width / 2, y ?? height / 2),
-      scale = Math.min(Math.max(this.view.scale * factor, 0.0005), 3);
+      scale = Math.min(Math.max(this.view.scale * factor, 0.0005), Math.max(3, this.view.scale));
     this.view = {
       scale,
       x: gx - ((x ?? width / 2) - width / 2) / this.across(scale),
@@ -184,21 +203,21 @@ export class Pane {
   place(node) {
     const [width, height] = this.size(),
       { x, row, dy } = this.display.nodes[node];
-    return [width / 2 + (x - this.view.x) * this.across(), height / 2 + (row * PITCH + dy - this.view.y) * this.down()];
+    return [width / 2 + (x - this.view.x) * this.across(), height / 2 + (row * this.pitch + dy - this.view.y) * this.down()];
   }
   isVisible(node) {
     const [width, height] = this.size(),
-      { x, row } = this.display.nodes[node];
+      { x, row, w } = this.display.nodes[node];
     return (
-      Math.abs(x - this.view.x) * this.across() < width / 2 - (WIDTH / 2) * this.across() &&
-      Math.abs(row * PITCH - this.view.y) * this.down() < height / 2 - HEIGHT
+      Math.abs(x - this.view.x) * this.across() < width / 2 - (w / 2) * this.across() &&
+      Math.abs(row * this.pitch - this.view.y) * this.down() < height / 2 - HEIGHT
     );
   }
   /** Moves until the node can be seen, if it cannot. */
   reveal(node) {
     if (node === undefined || this.isVisible(node)) return;
     const { x, row } = this.display.nodes[node],
-      target = { x, y: row * PITCH, scale: Math.max(this.view.scale, 0.5) };
+      target = { x, y: row * this.pitch, scale: Math.max(this.view.scale, 0.5) };
     cancelAnimationFrame(this.flight);
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
       this.view = target;
@@ -277,18 +296,18 @@ export class Pane {
 
   /** To what the strip shows at a height. */
   jump(y) {
-    this.view = { ...this.view, y: ((y / this.size()[1]) * Math.max(this.extent.rows, 1) - 0.5) * PITCH };
+    this.view = { ...this.view, y: ((y / this.size()[1]) * Math.max(this.extent.rows, 1) - 0.5) * this.pitch };
     this.moved();
   }
 
   nodeAt(x, y) {
     const [gx, gy] = this.toGraph(x, y),
-      row = Math.round(gy / PITCH);
-    if (!this.display || Math.abs(gy - row * PITCH) > HEIGHT / 2 + 4) return undefined;
+      row = Math.round(gy / this.pitch);
+    if (!this.display || Math.abs(gy - row * this.pitch) > HEIGHT / 2 + 4) return undefined;
     const [first, end] = this.display.between(row, row);
     for (let i = first; i < end; ++i) {
       const node = this.display.nodes[this.display.byRow[i]];
-      if (Math.abs(node.x - gx) <= node.w / 2 + 2 && Math.abs(node.row * PITCH + node.dy - gy) <= node.h / 2 + 3)
+      if (Math.abs(node.x - gx) <= node.w / 2 + 2 && Math.abs(node.row * this.pitch + node.dy - gy) <= node.h / 2 + 3)
         return this.display.byRow[i];
     }
     return undefined;
@@ -301,14 +320,14 @@ export class Pane {
     if (index !== undefined) {
       const node = this.display.nodes[index];
       const dot =
-        this.view.scale >= TEXT && gy < node.row * PITCH - HEIGHT / 2 + 5
+        this.view.scale >= TEXT && gy < node.row * this.pitch - HEIGHT / 2 + 5
           ? this.constants(node).find((_, i) => Math.abs(this.dotX(node, i) - gx) < 6)
           : undefined;
       if (dot !== undefined) return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: dot };
       return node.item ?? this.memberOf(node);
     }
     if (this.view.scale < DETAIL || this.display.past) return null;
-    const row = Math.floor(gy / PITCH);
+    const row = Math.floor(gy / this.pitch);
     for (const edge of this.display.edges) {
       const from = this.display.nodes[edge.from],
         to = this.display.nodes[edge.to];
@@ -318,7 +337,7 @@ export class Pane {
         : [from.x, from.x, ...Array(Math.max(to.row - from.row - 2, 0)).fill(Infinity), to.x, to.x];
       const a = points[row - from.row],
         b = points[row - from.row + 1],
-        share = gy / PITCH - row,
+        share = gy / this.pitch - row,
         ease = share * share * (3 - 2 * share);
       if (Math.abs(a + (b - a) * ease - gx) < 7 && this.graph.side)
         return { side: this.graph.side, type: 'tensor', graph: this.graph.index, index: edge.tensor };
@@ -337,7 +356,7 @@ export class Pane {
       .slice(0, 10);
   }
   dotX(node, i) {
-    return node.x - WIDTH / 2 + 14 + i * 13;
+    return node.x - node.w / 2 + 14 + i * 13;
   }
 
   redraw() {
@@ -348,15 +367,17 @@ export class Pane {
       this.draw();
     });
   }
-  draw() {
+  /** On its canvas, or, for a picture, on something else. */
+  draw(c = this.context, ratio = devicePixelRatio || 1) {
     const [width, height] = this.size(),
-      ratio = devicePixelRatio || 1,
       canvas = this.canvas,
-      full = width + this.strip();
-    if (canvas.width !== Math.round(full * ratio) || canvas.height !== Math.round(height * ratio))
+      isPicture = c !== this.context,
+      full = width + (isPicture ? 0 : this.strip());
+    if (isPicture);
+    else if (canvas.width !== Math.round(full * ratio) || canvas.height !== Math.round(height * ratio))
       ((canvas.width = Math.round(full * ratio)), (canvas.height = Math.round(height * ratio)));
-    const c = this.context,
-      begin = performance.now();
+    const begin = performance.now();
+    this.ratio = ratio;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     const style = getComputedStyle(canvas),
       value = name => style.getPropertyValue(name).trim();
@@ -384,14 +405,15 @@ export class Pane {
     const top = y - height / 2 / down,
       bottom = y + height / 2 / down;
     this.window = {
-      first: Math.floor(top / PITCH) - 1,
-      last: Math.ceil(bottom / PITCH) + 1,
+      first: Math.floor(top / this.pitch) - 1,
+      last: Math.ceil(bottom / this.pitch) + 1,
       left: x - width / 2 / across - WIDTH,
       right: x + width / 2 / across + WIDTH,
     };
     this.drawEdges(c, scale);
-    if (scale >= LABELS) this.drawShapes(c, scale);
+    if (scale >= LABELS && !this.display.column) this.drawShapes(c, scale);
     this.drawNodes(c, scale);
+    if (isPicture) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.drawStrip(c, width, height);
     ++this.drawn;
@@ -417,10 +439,10 @@ export class Pane {
       if (!edge.route ? from.row < first && to.row > last : (from.x < left && to.x < left) || (from.x > right && to.x > right)) continue;
       if (scale < FAR) {
         // a straight line, unless it is no longer than a point
-        if ((to.row - from.row) * PITCH * this.down() > 2 && edge.route)
-          (c.moveTo(from.x, from.row * PITCH),
-            c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, ((from.row + to.row) / 2) * PITCH),
-            c.lineTo(to.x, to.row * PITCH));
+        if ((to.row - from.row) * this.pitch * this.down() > 2 && edge.route)
+          (c.moveTo(from.x, from.row * this.pitch),
+            c.lineTo(edge.route[edge.route.length >> 1] ?? to.x, ((from.row + to.row) / 2) * this.pitch),
+            c.lineTo(to.x, to.row * this.pitch));
         continue;
       }
       this.trace(c, edge, from, to, scale, false);
@@ -435,21 +457,20 @@ export class Pane {
   /** Lines are as broad in all directions, from far away too. */
   stroke(c, scale, width) {
     if (scale >= FAR) return c.stroke();
-    const ratio = devicePixelRatio || 1;
     c.save();
-    c.setTransform(ratio, 0, 0, ratio, 0, 0);
+    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.lineWidth = width;
     c.stroke();
     c.restore();
   }
   trace(c, edge, from, to, scale, whole) {
     if (edge.beside && edge.route) {
-      const y = from.row * PITCH;
+      const y = from.row * this.pitch;
       (c.moveTo(from.x + from.w / 2, y + from.dy), c.lineTo(to.x - to.w / 2, y + from.dy / 2));
       return;
     }
-    const y0 = from.row * PITCH + HEIGHT / 2,
-      y1 = to.row * PITCH - HEIGHT / 2;
+    const y0 = from.row * this.pitch + HEIGHT / 2,
+      y1 = to.row * this.pitch - HEIGHT / 2;
     if (!edge.route && !whole) {
       // only its two ends
       (c.moveTo(from.x, y0), c.lineTo(from.x + 5, y0 + 9), c.moveTo(to.x - 5, y1 - 9), c.lineTo(to.x, y1));
@@ -467,10 +488,10 @@ export class Pane {
     if (!edge.route) {
       // beside everything
       const side = Math.min(from.x, to.x) - WIDTH;
-      (to1(side, y0 + PITCH), to1(side, y1 - PITCH));
+      (to1(side, y0 + this.pitch), to1(side, y1 - this.pitch));
     } else
       edge.route.forEach((place, i) => {
-        const at = (from.row + 1 + i) * PITCH;
+        const at = (from.row + 1 + i) * this.pitch;
         to1(place, at - HEIGHT / 2);
         c.lineTo(place, (y = at + HEIGHT / 2));
       });
@@ -497,7 +518,7 @@ export class Pane {
       seen.add(key);
       const text = this.graph.shape(edge.tensor),
         x = from.x + 7,
-        y = from.row * PITCH + HEIGHT / 2 + (PITCH - HEIGHT) / 2 - 1;
+        y = from.row * this.pitch + HEIGHT / 2 + (this.pitch - HEIGHT) / 2 - 1;
       if (!text || width(c, text) > WIDTH / 2 + 10) continue;
       ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
       ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
@@ -520,18 +541,18 @@ export class Pane {
         { w, h, state } = node;
       if (node.x < left || node.x > right) continue;
       const x = node.x - w / 2,
-        y = node.row * PITCH + node.dy - h / 2,
-        { fill, ink, gone, bridge } = (node.painted ??= this.paint(node, this));
+        y = node.row * this.pitch + node.dy - h / 2,
+        { fill, ink, gone, bridge, shares } = (node.painted ??= this.paint(node, this));
       c.globalAlpha = this.dims && !marks.found.has(index) ? 0.3 : 1;
       c.fillStyle = fill;
       if (!text && !gone) {
         c.fillRect(x, y, w, h);
         if (scale > 0.1) ((c.strokeStyle = this.colours.edge), (c.lineWidth = 1), c.strokeRect(x, y, w, h));
       } else {
-        const round = state === 'io' ? h / 2 : state === 'group' ? 2 : 6;
+        const round = state === 'io' ? h / 2 : state === 'group' ? 3 : 6;
         c.strokeStyle = gone ? this.colours.mark : this.colours.edge;
         c.lineWidth = Math.max(gone || bridge ? 1.6 : 1, 0.9 / scale);
-        if (state === 'fused' && text) {
+        if ((state === 'fused' || state === 'group') && text) {
           // a card upon another
           (c.beginPath(), c.roundRect(x + 4, y + 4, w, h, round), c.fill(), c.stroke());
         }
@@ -540,12 +561,20 @@ export class Pane {
         c.fill();
         c.setLineDash(gone ? [5, 4] : bridge ? [2, 3] : []);
         c.stroke();
-        if (state === 'group' && text) c.strokeRect(x + 3, y + 3, w - 6, h - 6);
         c.setLineDash([]);
+        if (shares) this.drawShares(c, shares, x, y + h - 5, w);
       }
       this.outline(c, node, index, x, y, scale, marks);
       if (text) this.write(c, node, x, y, ink, scale);
       c.globalAlpha = 1;
+    }
+  }
+  drawShares(c, shares, x, y, w) {
+    let at = x + 1;
+    for (const [colour, share] of shares) {
+      const part = share * (w - 2);
+      ((c.fillStyle = colour), c.fillRect(at, y, part, 4));
+      at += part;
     }
   }
   /** From far away: one path for each colour, and of what falls on one point, one. */
@@ -573,13 +602,13 @@ export class Pane {
         node = nodes[index];
       if (node.x < left || node.x > right) continue;
       const x = node.x - node.w / 2,
-        y = node.row * PITCH + node.dy - HEIGHT / 2;
+        y = node.row * this.pitch + node.dy - HEIGHT / 2;
       if (this.dims && !marks.found.has(index)) continue;
       if (Math.abs(x - lastX) * across < 1 && Math.abs(y - lastY) * down < 0.5) continue;
       ((lastX = x), (lastY = y));
       const { fill, far, gone } = (node.painted ??= this.paint(node, this)),
         colour = gone ? this.colours.mark : (far ?? fill);
-      if (!paths.has(colour)) paths.set(colour, new Path2D());
+      if (!paths.has(colour)) paths.set(colour, c.shape?.() ?? new Path2D());
       paths.get(colour).rect(x, y, wide, high);
     }
     c.globalAlpha = 0.9;
@@ -591,7 +620,7 @@ export class Pane {
       for (const index of set ?? [])
         c.fillRect(
           nodes[index].x - WIDTH / 2 - 5 / across,
-          nodes[index].row * PITCH - Math.max(HEIGHT / 2, 1.5 / down),
+          nodes[index].row * this.pitch - Math.max(HEIGHT / 2, 1.5 / down),
           WIDTH + 10 / across,
           Math.max(HEIGHT, 3 / down),
         );
@@ -599,26 +628,31 @@ export class Pane {
   }
   /** Two lines where there is room for text that can be read, else one. */
   write(c, node, x, y, ink, scale) {
-    const { w, h } = node,
+    const { w } = node,
+      h = node.state === 'group' ? node.h - 4 : node.h,
       face = 'system-ui, "DejaVu Sans", sans-serif',
       big = Math.max(12, PIXELS / scale),
       small = Math.max(11, PIXELS / scale),
       room = w - 16,
       left = x + 8;
-    const two = node.subtitle && big + small + 6 <= h,
+    const two = node.subtitle && big + small + (node.state === 'group' ? 4 : 6) <= h,
       middle = y + (two ? h / 2 - small / 2 - 1 : h / 2),
       called = node.calls?.length ? `↳ ${node.calls.join(' ')}` : '',
-      said = node.note || called || node.detail;
+      full = node.note || called || node.detail;
     c.fillStyle = ink;
-    const put = (text, full, at, size, wide = room) => {
+    const put = (text, whole, at, size, wide = room) => {
       c.fillText(text, left, at, Math.max(wide, 1));
-      this.written.push({ text, full, size: size * scale, node });
+      this.written.push({ text, full: whole, size: size * scale, node });
     };
+    c.font = `600 ${big}px ${face}`;
+    const wide = width(c, node.title);
     c.font = `${big}px ${face}`;
-    const whole = said ? width(c, said) + 10 : 0;
+    // Of a scope the name says more than the word for what it holds.
+    const said = node.state === 'group' && !node.note && wide + width(c, full) > room ? String(node.members.length) : full,
+      whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
-      title = node.state === 'group' ? shorten(c, node.title, room - note, true) : titleIn(c, node.title, room - note);
+      title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, true) : titleIn(c, node.title, room - note);
     put(this.distinct(c, title, node.title, room - note, node), node.title, middle, big, room - note);
     if (note) {
       c.font = `${big}px ${face}`;
@@ -629,7 +663,13 @@ export class Pane {
     if (two) {
       c.font = `${small}px ${face}`;
       put(
-        this.distinct(c, shorten(c, node.subtitle, room, true), node.subtitle, room, node),
+        this.distinct(
+          c,
+          node.state === 'group' && !node.kinds ? titleIn(c, node.subtitle, room) : shorten(c, node.subtitle, room, true),
+          node.subtitle,
+          room,
+          node,
+        ),
         node.subtitle,
         y + h / 2 + big / 2 + 1,
         small,
@@ -722,8 +762,8 @@ export class Pane {
       }
       c.drawImage(this.whole.picture, wide, 0, room, height);
     }
-    const top = Math.max(y(this.view.y / PITCH - height / 2 / this.down() / PITCH), 0),
-      bottom = Math.min(y(this.view.y / PITCH + height / 2 / this.down() / PITCH), height);
+    const top = Math.max(y(this.view.y / this.pitch - height / 2 / this.down() / this.pitch), 0),
+      bottom = Math.min(y(this.view.y / this.pitch + height / 2 / this.down() / this.pitch), height);
     c.fillStyle = this.colours.edge;
     c.globalAlpha = 0.22;
     c.fillRect(wide, top, room, Math.max(bottom - top, 6));

@@ -129,6 +129,7 @@ export class History {
         add({
           row: layout.row[i],
           x: layout.x[i],
+          place: `${layout.row[i]}:${layout.x[i]}`,
           state: 'io',
           title: 'input',
           subtitle: clean(source.tensorName(tensor)),
@@ -147,6 +148,8 @@ export class History {
       const node = add({
         row: at === undefined ? 0 : layout.row[at],
         x: at === undefined ? null : layout.x[at],
+        last: at,
+        place: at === undefined ? '' : `${layout.row[at]}:${layout.x[at]}`,
         state: changed.has(id) ? 'new' : '',
         kind: op.kind,
         title: clean(op.kind),
@@ -163,6 +166,7 @@ export class History {
         add({
           row: layout.row[at],
           x: layout.x[at],
+          place: `${layout.row[at]}:${layout.x[at]}`,
           state: 'io',
           title: 'output',
           subtitle: clean(source.tensorName(tensor)),

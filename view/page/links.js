@@ -120,6 +120,8 @@ export class Links {
       rewrite: ledger.rewrite[row],
       was: strings[ledger.was[row] ?? 0],
       part: strings[ledger.part[row] ?? 0],
+      print: strings[ledger.print?.[row] ?? 0],
+      with: ledger.with?.[row] ?? [],
       into,
     };
   }

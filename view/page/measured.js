@@ -1,7 +1,6 @@
 // What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
 // beside what is selected.
 import { clean } from './data.js';
-import { ownScope, scopesOf } from './place.js';
 import { figure, h } from './table.js';
 
 const ms = ns => Number((ns / 1e6).toPrecision(5));
@@ -81,9 +80,8 @@ export class Measured {
       profile.scopes = new Map();
       for (const [id, ns] of profile.timing.source) {
         const item = this.model.sourceItem('op', id),
-          name = this.model.exists(item) ? this.model.graphOf(item).opName(item.index) : '';
-        for (const one of new Set([...scopesOf(name), ownScope(name)]))
-          profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
+          graph = this.model.exists(item) ? this.model.graphOf(item) : null;
+        for (const one of graph?.scopes(item.index) ?? []) profile.scopes.set(one, (profile.scopes.get(one) ?? 0) + ns);
       }
     }
     return scope.endsWith('/') ? ms(profile.scopes.get(scope) ?? 0) : null;
@@ -207,6 +205,8 @@ export class Measured {
         },
       ]);
     });
+    if (this.profiles.length > 1)
+      views.push(['compare', { title: 'Compare', make: table('Profiles beside each other', ...this.comparison()) }]);
     if (this.errors.size) {
       const rows = [...this.errors].map(([id, values]) => ({ item: this.model.sourceItem('tensor', id), id, values }));
       const own = this.ownFigure(),
@@ -273,6 +273,49 @@ export class Measured {
         },
       ]);
     return views;
+  }
+
+  /** Of operators of the result in the first two profiles: columns, rows and so on of a table. */
+  comparison() {
+    const [a, b] = this.profiles,
+      run = (profile, item) => {
+        const ns = this.time(profile, item);
+        return ns === null ? null : ms(ns / profile.runs);
+      },
+      rows = this.model.result.graphs
+        .flatMap(graph => Array.from({ length: graph.ops }, (_, index) => ({ side: 'result', type: 'op', graph: graph.index, index })))
+        .map(item => ({ item, a: run(a, item), b: run(b, item) }))
+        .filter(row => row.a !== null || row.b !== null),
+      digits = value => String(Number(value.toPrecision(3))),
+      more = row => Number(((row.b ?? 0) - (row.a ?? 0)).toPrecision(5)),
+      graphOf = row => this.model.graphOf(row.item);
+    return [
+      [
+        {
+          title: 'Δ ms',
+          width: '66px',
+          numeric: true,
+          of: more,
+          text: value => `${value > 0 ? '+' : value < 0 ? '−' : ''}${digits(Math.abs(value))}`,
+          says: 'The second profile less the first',
+        },
+        { title: '1: ms', width: '60px', numeric: true, of: row => row.a, text: digits, says: a.name },
+        { title: '2: ms', width: '60px', numeric: true, of: row => row.b, text: digits, says: b.name },
+        {
+          title: 'times',
+          width: '50px',
+          numeric: true,
+          of: row => (row.a && row.b ? Number((row.b / row.a).toPrecision(3)) : null),
+          text: digits,
+        },
+        { title: 'Operator', width: '128px', of: row => clean(graphOf(row).kind(row.item.index)) },
+        { title: 'Layer', width: 'minmax(150px, 1fr)', end: true, of: row => clean(graphOf(row).opName(row.item.index).split(';')[0]) },
+      ],
+      () => rows,
+      row => row.item,
+      {},
+      { sort: 0, key: value => Math.abs(value), note: `1 is ${a.name}, 2 is ${b.name}, a run each; what differs most first` },
+    ];
   }
 
   /** For the details of an item. */

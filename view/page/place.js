@@ -4,111 +4,12 @@ import { clean, keyOf } from './data.js';
 export const WIDTH = 200,
   HEIGHT = 40,
   PITCH = 62,
-  LONGEST = 48; // WIDTH, and BESIDE, as in view/Layout.h
-const BESIDE = 120,
+  LONGEST = 48,
+  LANES = 46; // room for lines beside a column of nodes
+// WIDTH, and BESIDE, as in view/Layout.h
+const COLUMN = 48, // as PITCH, where nodes stand one below the other
+  BESIDE = 120,
   CHIP = { w: 108, h: 18 };
-
-/** Without the mark and a number, if it ends so. (A regular expression that ends in digits would try each of many.) */
-function without(name, mark) {
-  let end = name.length;
-  while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9') --end;
-  return end < name.length && name.slice(0, end).endsWith(mark) ? name.slice(0, end - mark.length) : name;
-}
-const isCall = part => /^(Stateful)?PartitionedCall|^p?jit\([^]*\)$|__Inline_/.test(part);
-const atLastSlash = name => ({ path: name.slice(0, Math.max(0, name.lastIndexOf('/'))), leaf: name.slice(name.lastIndexOf('/') + 1) });
-
-/** How exporters write of which layer an operator is, row by row as origin/Naming.h has them: {path, leaf} or undefined. */
-const RULES = [
-  // litert-torch; of the whole name, though there is ";" in it
-  {
-    whole: true,
-    separator: '/',
-    cut(name) {
-      const end = name.indexOf(';');
-      if (end >= 0 && /^($|;|[0-9]+$)/.test(name.slice(end + 1)))
-        return { path: name.slice(0, end), leaf: name.slice(name.lastIndexOf(';') + 1) };
-    },
-  },
-  // TICO
-  {
-    separator: '.',
-    cut(name) {
-      const at = name.lastIndexOf('::'),
-        path = name.slice(0, Math.max(0, at));
-      if (!name.includes('/') && !['onnx', 'aten', 'prim', 'tico', 'unknown'].includes(path)) return { path, leaf: name.slice(at + 2) };
-    },
-  },
-  // Paddle
-  {
-    separator: '/',
-    cut(name) {
-      const path = without(name, '.tmp_');
-      if (path !== name && !path.includes('/')) return { path, leaf: name.slice(path.length + 1) };
-    },
-  },
-  // PyTorch
-  {
-    separator: '/',
-    cut(name) {
-      if (!name.startsWith('/')) return undefined;
-      const at = name.indexOf('_output_');
-      return atLastSlash(at >= 0 && /^_output_[0-9]+($|\/)/.test(name.slice(at)) ? name.slice(0, at) : name);
-    },
-  },
-  // JAX
-  { separator: '/', cut: name => (/^p?jit\(/.test(name) ? atLastSlash(name) : undefined) },
-  // tf2onnx
-  {
-    separator: '/',
-    cut(name) {
-      const own = without(without(name, ':'), '__');
-      return own === name ? undefined : atLastSlash(own);
-    },
-  },
-  // TensorFlow and whoever else writes paths
-  { separator: '/', cut: atLastSlash },
-];
-
-function scopesOfPath(path, separator) {
-  const parts = separator === '.' && path.startsWith('torch.nn.') ? [path] : path.split(separator),
-    scopes = [];
-  let outermost = -1;
-  for (let i = 0, at = 0; i < parts.length && scopes.length < 16; ++i) {
-    const begin = at;
-    let end = at + parts[i].length;
-    if (parts[i] && !isCall(parts[i])) {
-      // A number belongs to the list that it counts in.
-      while (separator === '.' && /^[0-9]+$/.test(parts[i + 1] ?? '')) end += parts[++i].length + 1;
-      if (outermost < 0) outermost = begin;
-      scopes.push(`${path.slice(outermost, end)}/`);
-    }
-    at = end + 1;
-  }
-  return scopes;
-}
-
-/** What a name says of the layer: its scopes, the outermost first, and what the innermost calls it. */
-export function layerOfName(name) {
-  const parts = name.split(';');
-  for (const whole of [true, false])
-    for (const part of whole ? [name] : parts)
-      for (const rule of RULES) {
-        const cut = !rule.whole === !whole && rule.cut(part);
-        if (!cut) continue;
-        const scopes = scopesOfPath(cut.path, rule.separator);
-        if (scopes.length) return { scopes, leaf: cut.leaf };
-      }
-  return { scopes: [], leaf: parts[0] };
-}
-
-/** "a/", "a/b/" of "a/b/c". */
-export const scopesOf = name => layerOfName(name).scopes;
-
-/** The scope of what is in an operator, if there were any. */
-export function ownScope(name) {
-  const { scopes, leaf } = layerOfName(name);
-  return `${scopes.at(-1) ?? ''}${leaf}/`;
-}
 
 /**
  * nodes: {row, dy, x, w, h, title, subtitle, item, node, state, members}
@@ -122,7 +23,8 @@ export class Display {
     this.edges = edges;
     this.of = new Map(); // key of an item → node
     nodes.forEach((node, i) => {
-      if (node.item) this.of.set(keyOf(node.item), i);
+      // An output that is an input's item has a node of its own.
+      if (node.item && !(node.state === 'io' && this.of.has(keyOf(node.item)))) this.of.set(keyOf(node.item), i);
       for (const item of node.members ?? []) this.of.set(keyOf(item), i);
     });
     this.byRow = nodes.map((_, i) => i).sort((a, b) => nodes[a].row - nodes[b].row || nodes[a].x - nodes[b].x);
@@ -198,7 +100,7 @@ function nodeOf(graph, node, row, x) {
       node,
       state: '',
       calls: graph.callees(op),
-      title: titleOf(graph, op),
+      title: titleOf(graph, op) + (graph.doubts?.[op] ? ' ?' : ''),
       detail: kernelOf(graph, op),
       subtitle: clean(last(graph.opName(op))),
       item: { ...at, type: 'op', index: op },
@@ -256,7 +158,8 @@ export function displayOf(graph, folded, groupOf) {
         ? null
         : (groupOf?.(host) ??
           (fused[host] === undefined || host !== op ? null : { key: `fused${graph.side}${graph.index}:${fused[host]}`, state: 'fused' }));
-    one.order = node;
+    one.order = one.last = node;
+    one.place = `${layout.row[node]}:${layout.x[node]}`;
     if (!group) {
       if (host !== op) ((one.state = 'beside'), (one.host = host));
       of[node] = nodes.push(one) - 1;
@@ -271,6 +174,7 @@ export function displayOf(graph, folded, groupOf) {
           members: [],
           key: group.key,
           state: group.state ?? 'group',
+          place: group.state ? one.place : group.key,
           title: group.title ?? '',
           subtitle: group.subtitle ?? '',
           detail: '',
@@ -279,6 +183,7 @@ export function displayOf(graph, folded, groupOf) {
       );
     of[node] = groups.get(group.key);
     nodes[of[node]].members.push(one.item);
+    nodes[of[node]].last = node;
   }
   for (const node of nodes) {
     if (node.state === 'fused') {
@@ -287,7 +192,14 @@ export function displayOf(graph, folded, groupOf) {
       node.subtitle = clean(last(names.at(-1) ?? ''));
       node.detail = node.members.map(item => kernelOf(graph, item.index)).find(Boolean) ?? '';
     } else if (node.members)
-      ((node.title = clean(node.title)), (node.detail = node.members.length === 1 ? '1 operator' : `${node.members.length} operators`));
+      ((node.kinds = !node.title),
+        (node.subtitle ||= node.title ? kindsOf(graph, node.members) : clean(last(graph.opName(node.members.at(-1).index)))),
+        (node.title = clean(node.title) || kindsOf(graph, node.members).split(' + ')[0]),
+        (node.detail = node.kinds
+          ? `of ${node.members.length}`
+          : node.members.length === 1
+            ? '1 operator'
+            : `${node.members.length} operators`));
   }
   const edges = [],
     seen = new Set(),
@@ -307,16 +219,11 @@ export function displayOf(graph, folded, groupOf) {
     seen.add(key);
     edges.push({ from, to, tensor: edge.tensor, route: routes.get(key) ?? null });
   }
-  if (groupOf) return settle(nodes, edges, op => of[graph.inputs.length + op]);
+  if (groupOf) return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
   besides(nodes, op => of[graph.inputs.length + op]);
   const lanes = lanesOf(nodes);
   for (const edge of edges) finish(edge, nodes, lanes);
-  const display = new Display(nodes, edges);
-  // An output that is an input's or a constant's item has a node of its own.
-  nodes.forEach((node, i) => {
-    if (node.state === 'io' && node.node < graph.inputs.length && node.item) display.of.set(keyOf(node.item), i);
-  });
-  return display;
+  return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
 }
 
 /** What stands beside another: two upon each other, at the left. `hostOf(op)`: the node that shows an operator. */
@@ -391,15 +298,196 @@ export function settle(nodes, edges, hostOf) {
   return new Display(nodes, edges);
 }
 
-/** Rows in which neither of the displays has anything go, so that both still stand alike. */
-export function closeRows(displays) {
-  const used = [...new Set(displays.flatMap(display => display.nodes.map(node => node.row)))].sort((a, b) => a - b),
-    now = new Map(used.map((row, i) => [row, i]));
-  for (const display of displays) {
-    for (const node of display.nodes) node.row = now.get(node.row);
-    const lanes = lanesOf(display.nodes);
-    for (const edge of display.edges) ((edge.route = 'direct'), finish(edge, display.nodes, lanes));
-    display.rows = used.length;
+/**
+ * What places of displays are sorted by, as they are computed: those of the first display have its order; what the second one has
+ * besides is below what it uses. What stands at one place of two displays is one. {rows: places in their order, of: by display and node}
+ */
+function orderOf(displays) {
+  const rows = new Map(), // place → what it is sorted by
+    compare = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
+  const of = displays.map(({ nodes, preds }, side) => {
+    const own = new Set(),
+      keys = nodes.map(() => null),
+      order = nodes.map((_, i) => i).sort((a, b) => nodes[a].order - nodes[b].order),
+      places = [];
+    order.forEach((i, at) => {
+      const node = nodes[i],
+        above = preds[i].reduce(
+          (most, from) => (keys[from] && nodes[from].state !== 'group' && (!most || compare(keys[from], most) > 0) ? keys[from] : most),
+          null,
+        );
+      let place = node.state === 'beside' ? `${node.order}b${side}` : node.place;
+      const known = rows.get(place);
+      if (side === 0 && !known) rows.set(place, [node.last, 0, 0]);
+      else if (own.has(place) || !known || (node.state !== 'group' && above && compare(known, above) <= 0)) {
+        place = `${side}.${i}`;
+        rows.set(place, above ? [above[0], above[1] || at + 1, above[2] + 1] : [node.state === 'io' && at ? Infinity : -1, at + 1, 0]);
+      }
+      own.add(place);
+      keys[i] = rows.get(place);
+      places[i] = place;
+    });
+    return places;
+  });
+  const sorted = [...rows.keys()].sort((a, b) => compare(rows.get(a), rows.get(b)));
+  return { count: sorted.length, at: new Map(sorted.map((place, i) => [place, i])), of };
+}
+
+/** Displays of groups in layers: what stands at one place of two of them does so here too. */
+export function layered(displays) {
+  const { count, at, of } = orderOf(displays),
+    above = Array.from({ length: count }, () => new Set()),
+    below = Array.from({ length: count }, () => new Set()),
+    ways = [],
+    room = new Float64Array(count),
+    isShown = new Uint8Array(count);
+  displays.forEach(({ nodes, edges, hostOf }, side) => {
+    const placeOf = node => at.get(of[side][node]),
+      beside = new Map();
+    nodes.forEach((node, i) => {
+      if (node.state !== 'beside') return (isShown[placeOf(i)] = 1);
+      const host = placeOf(hostOf(node.host));
+      beside.set(host, (beside.get(host) ?? 0) + 1);
+    });
+    for (const [host, chips] of beside) room[host] = Math.max(room[host], Math.ceil(chips / 2) * BESIDE);
+    for (const { from, to } of edges) {
+      const [a, b] = [placeOf(from), placeOf(to)];
+      if (a !== b && nodes[from].state !== 'beside') ways.push([a, b]);
+    }
+  });
+  const order = untangled(count, ways),
+    rank = new Int32Array(count);
+  order.forEach((item, i) => (rank[item] = i));
+  for (const [a, b] of ways) if (rank[a] < rank[b]) (above[b].add(a), below[a].add(b));
+  const row = new Int32Array(count),
+    x = new Float64Array(count);
+  for (const i of order) for (const from of above[i]) row[i] = Math.max(row[i], row[from] + 1);
+  // What uses nothing stands above its first user.
+  for (const i of order.toReversed())
+    if (!above[i].size && below[i].size) row[i] = Math.max(Math.min(...[...below[i]].map(to => row[to])) - 1, 0);
+  const rows = [];
+  for (let i = 0; i < count; ++i) if (isShown[i]) (rows[row[i]] ??= []).push(i);
+  const list = rows.filter(Boolean),
+    gap = (a, b) => WIDTH + 24 + room[b];
+  list.forEach((items, i) => {
+    let end = 0;
+    items.forEach((item, k) => ((row[item] = i), (x[item] = k ? (end += gap(items[k - 1], item)) : 0)));
+    for (const item of items) x[item] -= end / 2;
+  });
+  const sweeps = count > 2000 ? 4 : 16;
+  for (let sweep = 0; sweep < sweeps; ++sweep)
+    for (let i = 0; i < list.length; ++i) {
+      const items = list[sweep % 2 ? list.length - 1 - i : i],
+        wish = new Map(),
+        late = sweep + 4 >= sweeps;
+      for (const item of items) {
+        const near = late ? [...above[item], ...below[item]] : [...(sweep % 2 ? below : above)[item]];
+        wish.set(item, near.length ? near.reduce((sum, other) => sum + x[other], 0) / near.length : x[item]);
+      }
+      if (!late) items.sort((a, b) => wish.get(a) - wish.get(b) || a - b);
+      spread(items, wish, gap, x);
+    }
+  // What is a chain is straight.
+  for (const items of list) {
+    const isOnly = item => above[item].size === 1 && below[[...above[item]][0]].size === 1;
+    spread(items, new Map(items.map(item => [item, isOnly(item) ? x[[...above[item]][0]] : x[item]])), gap, x);
+  }
+  return displays.map((display, side) => {
+    const { nodes, edges } = display;
+    nodes.forEach((node, i) => {
+      const place = at.get(of[side][i]);
+      ((node.row = row[place]), (node.x = Math.round(x[place])));
+    });
+    besides(nodes, display.hostOf);
+    const lanes = lanesOf(nodes);
+    for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
+    return Object.assign(new Display(nodes, edges), { rows: list.length, hostOf: display.hostOf });
+  });
+}
+/** An order in which as few ways as may be lead back: groups may use each other. The first of what is left goes where none is free. */
+function untangled(count, ways) {
+  const missing = new Int32Array(count),
+    users = Array.from({ length: count }, () => []),
+    order = [],
+    isDone = new Uint8Array(count),
+    heap = [];
+  const push = item => {
+    let at = heap.push(item) - 1;
+    for (let up; at && heap[(up = (at - 1) >> 1)] > heap[at]; at = up) [heap[at], heap[up]] = [heap[up], heap[at]];
+  };
+  const pop = () => {
+    const top = heap[0],
+      end = heap.pop();
+    if (heap.length) heap[0] = end;
+    for (let at = 0, down; (down = 2 * at + 1) < heap.length; at = down) {
+      if (down + 1 < heap.length && heap[down + 1] < heap[down]) ++down;
+      if (heap[at] <= heap[down]) break;
+      [heap[at], heap[down]] = [heap[down], heap[at]];
+    }
+    return top;
+  };
+  for (const [a, b] of ways) (++missing[b], users[a].push(b));
+  for (let i = 0; i < count; ++i) if (!missing[i]) push(i);
+  for (let next = 0; order.length < count;) {
+    while (next < count && isDone[next]) ++next;
+    const item = heap.length ? pop() : next;
+    if (isDone[item]) continue;
+    isDone[item] = 1;
+    order.push(item);
+    for (const user of users[item]) if (--missing[user] === 0 && !isDone[user]) push(user);
+  }
+  return order;
+}
+/** As near to the wishes as order and distances allow: what would be out of order becomes a block at the mean of its wishes. */
+function spread(items, wish, gap, x) {
+  const blocks = [];
+  let offset = 0;
+  items.forEach((item, i) => {
+    if (i) offset += gap(items[i - 1], item);
+    blocks.push({ sum: wish.get(item) - offset, count: 1 });
+    while (blocks.length > 1 && blocks.at(-2).sum / blocks.at(-2).count > blocks.at(-1).sum / blocks.at(-1).count) {
+      const last = blocks.pop();
+      ((blocks.at(-1).sum += last.sum), (blocks.at(-1).count += last.count));
+    }
+  });
+  let i = 0;
+  offset = 0;
+  for (const block of blocks)
+    for (let n = 0; n < block.count; ++n, ++i) {
+      if (i) offset += gap(items[i - 1], items[i]);
+      x[items[i]] = block.sum / block.count + offset;
+    }
+}
+
+/** The nodes of displays one below the other, for panes that have no room beside a node. `wide`: of a node. */
+export function inColumn(displays, wide) {
+  const { count, at, of } = orderOf(displays);
+  return displays.map((display, side) => {
+    const nodes = display.nodes.map((node, i) => Object.assign(node, { row: at.get(of[side][i]), x: 0, dy: 0, w: wide, h: HEIGHT }));
+    lanesBeside(nodes, display.edges, -wide / 2);
+    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch: COLUMN, column: true, past: display.past });
+  });
+}
+/** A line that passes rows goes down at the left: one lane for all that leave a node. */
+function lanesBeside(nodes, edges, left) {
+  const ends = new Map(),
+    free = [],
+    lanes = new Map();
+  for (const { from, to } of edges)
+    if (nodes[to].row - nodes[from].row > 1 && nodes[to].row - nodes[from].row <= LONGEST)
+      ends.set(from, Math.max(ends.get(from) ?? 0, nodes[to].row));
+  for (const [from, end] of [...ends].sort((a, b) => nodes[a[0]].row - nodes[b[0]].row)) {
+    let lane = free.findIndex(row => row <= nodes[from].row);
+    if (lane < 0) lane = free.length;
+    if (9 * lane + 10 >= LANES) continue;
+    free[lane] = end;
+    lanes.set(from, left - 10 - 9 * lane);
+  }
+  for (const edge of edges) {
+    const span = nodes[edge.to].row - nodes[edge.from].row,
+      lane = lanes.get(edge.from);
+    edge.beside = false;
+    edge.route = span === 1 ? [] : span > 1 && span <= LONGEST && lane !== undefined ? new Array(span - 1).fill(lane) : null;
   }
 }
 

@@ -1,6 +1,5 @@
 // Blocks that follow each other again and again, such as the layers of a transformer: found by kinds and wiring, whatever the
 // names and sizes are.
-import { scopesOf } from './place.js';
 
 const LEAST = 3,
   MOST = 512,
@@ -22,8 +21,8 @@ function word(graph, op) {
 
 /** The scopes that two operators have in common. */
 function common(graph, a, b) {
-  const one = scopesOf(graph.opName(a)),
-    other = scopesOf(graph.opName(b));
+  const one = graph.scopes(a),
+    other = graph.scopes(b);
   let count = 0;
   while (count < one.length && one[count] === other[count]) ++count;
   return count;
@@ -76,7 +75,7 @@ export function repeatsOf(graph) {
     at += shift;
     for (let number = 0; number < best.of; ++number) {
       const shared = common(graph, at, at + best.size - 1),
-        scope = scopesOf(graph.opName(at))[shared - 1];
+        scope = graph.scopes(at)[shared - 1];
       const block = { scope, key: `${graph.side}${graph.index}#${at}`, number: number + 1, of: best.of, size: best.size, first: at };
       for (let i = 0; i < best.size; ++i) blocks[at++] = block;
     }

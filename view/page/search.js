@@ -35,7 +35,18 @@ export function find(model, links, fates, query) {
           found.push({ side: side.name, type: 'tensor', graph: graph.index, index: tensor });
       }
     }
-  return found;
+  // Whose name it is comes first, as `origo where` has it.
+  const exact = query.trim(),
+    wanted = exact.replaceAll('"', '').toLowerCase(),
+    fits = found.map((item, i) => [fitOf(nameOf(model, item), exact, wanted), i, item]);
+  return fits.sort((a, b) => b[0] - a[0] || a[1] - b[1]).map(row => row[2]);
+}
+
+const nameOf = (model, item) => (item.type === 'op' ? model.graphOf(item).opName(item.index) : model.graphOf(item).tensorName(item.index));
+function fitOf(name, exact, wanted) {
+  if (name === exact) return 4;
+  const lower = name.toLowerCase();
+  return lower === wanted ? 3 : lower.split(';').includes(wanted) ? 2 : lower.startsWith(wanted) ? 1 : 0;
 }
 
 function matches(model, links, fates, graph, item, { what, text }) {
@@ -62,7 +73,7 @@ function matches(model, links, fates, graph, item, { what, text }) {
           ? item.side === 'result' && !!links.synthetic(item)
           : text === 'unchanged'
             ? item.side === 'result' && !!links.map && !links.passes(item)
-            : false;
+            : item.side === 'result' && !!text && graph.doubts?.[op] === text;
     case 'name':
       return results.some(tensor => has(graph.tensorName(tensor)));
     default:

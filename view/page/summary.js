@@ -16,6 +16,7 @@ export class Summary {
     const parts = [
       ...this.sentences(),
       ...this.notes(),
+      ...this.faster(),
       ...this.slowest(),
       ...this.worst(),
       ...this.refused(),
@@ -173,6 +174,22 @@ export class Summary {
         ),
       ];
     });
+  }
+  /** The second profile beside the first. */
+  faster() {
+    const [a, b] = this.measured.profiles;
+    if (!b) return [];
+    const [before, after] = [a, b].map(profile => profile.total / profile.runs);
+    return [
+      h(
+        'p',
+        {},
+        `${b.name} takes ${time(after)} where ${a.name} takes ${time(before)}: `,
+        h('b', {}, change(before, after, ['less', 'more', 'as much'])),
+        '. ',
+        this.word('Which layers', () => this.actions.open('compare')),
+      ),
+    ];
   }
   worst() {
     const { measured } = this,

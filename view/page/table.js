@@ -30,11 +30,12 @@ export function endOf(text, characters) {
 /**
  * columns: {title, width, of(row) → text or number, numeric, end: it is cut at its front}; rows: anything; itemOf(row) → item or null
  * events: select(item); marked(item) → 'selected' | 'linked' | ''; among() → items that the search finds, or null
- * how: {sort: column, note: what the table is of}
+ * how: {sort: column, key: what makes of the first column's figures what they are sorted by, note: what the table is of}
  */
 export class Table {
   constructor(columns, rows, itemOf, events, name, how = {}) {
     Object.assign(this, { columns, rows, itemOf, events });
+    this.sortKey = how.key; // of what it is sorted by at first
     this.shown = rows.slice();
     this.at = -1;
     this.sorted = { column: how.sort ?? -1, down: true };
@@ -132,7 +133,8 @@ export class Table {
       });
     const { column, down } = this.sorted;
     if (column >= 0) {
-      const of = this.columns[column].of,
+      const plain = this.columns[column].of,
+        of = this.sortKey && column === 0 ? row => this.sortKey(plain(row)) : plain,
         sign = down ? -1 : 1,
         keyed = this.shown.map((row, i) => [of(row), i, row]);
       const nothing = value => value === null || value === undefined || value === '';

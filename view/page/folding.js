@@ -1,0 +1,156 @@
+// What is folded where a network has more operators than a pane has room for: scopes; where they do not help, blocks that repeat;
+// else stretches between places that one tensor alone goes through.
+import { repeatsOf } from './repeats.js';
+
+const NODES = 16, // at least, whatever is in one
+  NODES_MOST = 60,
+  MEMBERS = 3, // operators of a group
+  STRETCHES = 6; // that a stretch is divided into
+
+/** By operator: how many tensors of others are still to be used behind it. */
+function crossings(graph) {
+  const change = new Int32Array(graph.ops + 1);
+  for (const [tensor, users] of graph.users) {
+    const maker = graph.maker[tensor] < 0 ? -1 : graph.opOfNode(graph.maker[tensor]),
+      last = Math.min(users.at(-1) - graph.inputs.length, graph.ops - 1);
+    if (maker >= 0 && last > maker) (++change[maker], --change[last]);
+  }
+  for (let i = 1; i < graph.ops; ++i) change[i] += change[i - 1];
+  return change;
+}
+
+/** Units are lists of operators in their order: {ops, depth, key, title, kind}. */
+class Folding {
+  constructor(graph) {
+    this.graph = graph;
+    this.prefix = `${graph.side}${graph.index}`;
+    this.scopes = Array.from({ length: graph.ops }, (_, op) => graph.scopes(op));
+  }
+  stretch(ops, depth) {
+    return { ops, depth, key: `${this.prefix}:${ops[0]}-${ops.at(-1)}:${ops.length}`, title: '' };
+  }
+  /** Of a unit; itself where it cannot be divided. */
+  parts(unit) {
+    return (unit.parts ??= this.byScope(unit) ?? this.byRepeats(unit) ?? this.byCuts(unit));
+  }
+  /** By the scopes one deeper; what is in none of them is in stretches. */
+  byScope({ ops, depth }) {
+    for (; depth < 16; ++depth) {
+      const scopes = new Map(),
+        parts = [];
+      let rest = null;
+      for (const op of ops) {
+        const key = this.scopes[op][depth];
+        if (key === undefined) {
+          if (!rest) parts.push((rest = this.stretch([], 16)));
+          rest.ops.push(op);
+          continue;
+        }
+        rest = null;
+        if (!scopes.has(key)) parts.push((scopes.set(key, { ops: [], depth: depth + 1, key, title: key }), scopes.get(key)));
+        scopes.get(key).ops.push(op);
+      }
+      if (!scopes.size) return null;
+      // Where most operators are in scopes of their own, these do not help.
+      if (parts.length > 1)
+        return parts.length > ops.length / 2 && parts.length > NODES_MOST
+          ? null
+          : parts.map(part => (part.title ? part : this.stretch(part.ops, 16)));
+    }
+    return null;
+  }
+  byRepeats({ ops, depth, isRepeat }) {
+    if (isRepeat) return null;
+    const { graph } = this,
+      blocks = (graph.blocks ??= repeatsOf(graph)),
+      parts = [];
+    if (!ops.some(op => blocks[op])) return null;
+    for (const op of ops) {
+      const block = blocks[op],
+        last = parts.at(-1);
+      if (last && last.block === block) last.ops.push(op);
+      else if (block)
+        parts.push({
+          ops: [op],
+          depth: 16,
+          block,
+          isRepeat: true,
+          key: block.key,
+          title: '',
+          says: '',
+        });
+      else parts.push(Object.assign(this.stretch([op], depth), { block, isRepeat: true }));
+    }
+    if (parts.length < 2 || parts.length > Math.max(ops.length / MEMBERS, STRETCHES)) return null;
+    // Each is called by the scope that is its own.
+    const counts = new Map();
+    for (const { block } of parts) if (block?.scope) counts.set(block.scope, (counts.get(block.scope) ?? 0) + 1);
+    for (const part of parts) if (part.block && counts.get(part.block.scope) === 1) part.title = part.block.scope;
+    return parts.map(part => (part.block ? part : Object.assign(this.stretch(part.ops, part.depth), { isRepeat: true })));
+  }
+  /** At the places near its equal parts where least goes through. */
+  byCuts(unit) {
+    const { ops, depth } = unit,
+      count = Math.min(STRETCHES, Math.floor(ops.length / MEMBERS)),
+      parts = [];
+    if (count < 2) return ops.length > 1 ? ops.map(op => this.stretch([op], depth)) : [unit];
+    this.through ??= crossings(this.graph);
+    let begin = 0;
+    for (let i = 1; i <= count; ++i) {
+      let end = Math.round((ops.length * i) / count);
+      if (i < count) {
+        const slack = Math.floor(ops.length / count / 3);
+        let best = end;
+        for (let at = Math.max(end - slack, begin + 1); at <= Math.min(end + slack, ops.length - 1); ++at)
+          if (
+            this.through[ops[at - 1]] < this.through[ops[best - 1]] ||
+            (this.through[ops[at - 1]] === this.through[ops[best - 1]] && Math.abs(at - end) < Math.abs(best - end))
+          )
+            best = at;
+        end = best;
+      }
+      if (end > begin) parts.push(Object.assign(this.stretch(ops.slice(begin, end), depth), { isRepeat: true }));
+      begin = end;
+    }
+    return parts;
+  }
+}
+
+/**
+ * By operator the unit that it is folded into, or undefined. `opened`: keys of units that somebody opened; `made`: by operator, how
+ * many of the other side stand for it.
+ */
+export function foldingOf(graph, opened, made = []) {
+  const folding = (graph.folding ??= new Folding(graph)),
+    units = [
+      folding.stretch(
+        Array.from({ length: graph.ops }, (_, i) => i),
+        0,
+      ),
+    ],
+    done = [],
+    others = Math.max(
+      made.reduce((sum, one) => sum + (one ?? 0), 0),
+      1,
+    );
+  // The largest is divided, until there are enough.
+  while (units.length) {
+    let largest = 0;
+    units.forEach((unit, i) => {
+      if (unit.ops.length > units[largest].ops.length) largest = i;
+    });
+    const unit = units[largest],
+      all = units.length + done.length,
+      must = Math.max(unit.ops.length / graph.ops, unit.ops.reduce((sum, op) => sum + (made[op] ?? 0), 0) / others) * 3 > 1;
+    if (unit.ops.length < 2 || (!must && all >= NODES)) break;
+    const parts = folding.parts(unit);
+    units.splice(largest, 1);
+    if (parts.length < 2 || (!must && all + parts.length > NODES_MOST)) done.push(unit);
+    else units.push(...parts);
+  }
+  const open = unit =>
+      unit.ops.length >= MEMBERS && opened.has(unit.key) ? folding.parts(unit).flatMap(part => (part === unit ? [] : open(part))) : [unit],
+    unitOf = [];
+  for (const unit of [...units, ...done].flatMap(open)) if (unit.ops.length >= MEMBERS) for (const op of unit.ops) unitOf[op] = unit;
+  return unitOf;
+}
