@@ -58,13 +58,15 @@ sampled() {
   perf record -q -e cpu-clock:u -F 997 -o /dev/null true >/dev/null 2>&1 || { echo "example_backend: SKIPPED perf: the kernel does not let it sample"; return; }
   compile "$name" -O2 -g -o "$name.plain"
   compile "$name" -std=gnu99 -O2 -DNET_PROFILE -o "$name.timed"
-  perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
-  perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
-  "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
-  for profile in perf csv; do
-    "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
-  done
-  /usr/bin/python3 - "$name" "$runs" "$points" <<'END' || fail "perf sees another program than $name"
+  # On a busy machine, what else runs disturbs the one or the other: three tries.
+  for try in 1 2 3; do
+    perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
+    perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
+    "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
+    for profile in perf csv; do
+      "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
+    done
+    /usr/bin/python3 - "$name" "$runs" "$points" <<'END' && return
 import json, sys
 name, runs, points = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 sampled, timed = (json.load(open(f'{name}.{kind}.json')) for kind in ('perf', 'csv'))
@@ -78,6 +80,8 @@ for op, (ns, share) in true.items():
     if ns / runs >= 2000:
         assert abs(share - seen.get(op, (0, 0))[1]) <= points, (op, share, seen.get(op))
 END
+  done
+  fail "perf sees another program than $name"
 }
 
 # Every layer that lives is stopped at by its name, and the others say what they are.
@@ -198,7 +202,7 @@ subgraph @main(%x: f32[1,8,8,2]) -> (%y, %z) {
 END
 generate other.origo other $checks
 runs other
-for name in lstm transformer; do
+for name in lstm transformer while; do
   generate "$root/res/$name.origo" $name -O1
   runs $name
 done
@@ -226,6 +230,8 @@ generate hostile.origo hostile $checks
 runs hostile
 stops hostile
 for name in '%rax' .text memcpy net_run; do nm hostile | grep -qF " t layer $name" || fail "there is no layer $name"; done
+
+stops while
 
 # refused FILE WORDS: exit status 1 and one line that names the file and has these words, and no output.
 refused() {
