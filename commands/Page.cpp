@@ -128,9 +128,11 @@ private:
     proof.withSource = sourceFile() != nullptr;
     proof.violations =
         origin::check(*map, request.result.file->view(), sourceFile() ? &sourceFile()->view() : nullptr, proof.skipped);
-    if (!sourceFile() || kindOf(request.source->path) != FileKind::Onnx || !map->source.namesKnown)
+    if (!sourceFile() || !map->source.namesKnown)
       return;
-    if (auto wrong = checkLayers(*map, request.source->path))
+    if (kindOf(request.source->path) != FileKind::Onnx)
+      llvm::append_range(proof.violations, checkDebugLines(*map, *sourceFile()));
+    else if (auto wrong = checkLayers(*map, request.source->path))
       llvm::append_range(proof.violations, *wrong);
     else
       proof.skipped.push_back(llvm::toString(wrong.takeError()));
