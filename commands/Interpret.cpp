@@ -4,6 +4,7 @@
 #include "commands/Records.h"
 #include "commands/Related.h"
 #include "commands/RunProfile.h"
+#include "commands/RunsInTurn.h"
 #include "eval/Npy.h"
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
@@ -28,7 +29,7 @@ namespace {
 
 /// Runs a model.
 struct InterpretRequest {
-  std::string inputs, outputs, saveInputs, tap, source, tapSource, swap, signature;
+  std::string inputs, outputs, saveInputs, tap, source, tapSource, swap, signature, against, failIfSlower, peak;
   std::optional<unsigned> seed, runs, timeout;
   std::optional<std::string> profile; ///< empty: it is printed
   Engine engine = Engine::Reference;
@@ -64,6 +65,18 @@ constexpr std::array interpretRows{
     option<&InterpretRequest::runs>("runs", "N",
                                     "Runs N times more, and prints the median time and the spread; of --profile: as "
                                     "many as its medians need"),
+    option<&InterpretRequest::against>(
+        "against", "MODEL",
+        "With --profile: runs this model in turn with the other one, and tells which layers "
+        "became slower or faster, and which differences are noise"),
+    option<&InterpretRequest::failIfSlower>(
+        "fail-if-slower", "PERCENT",
+        "With --against: exit status 2 where a run takes so much longer, and that is "
+        "no noise"),
+    option<&InterpretRequest::peak>(
+        "peak", "GMACS,GBS",
+        "What this machine can do at most, for --profile to compare with: multiply-accumulates "
+        "and bytes a second, in thousands of millions (default: measured, of --engine=fast)"),
     option<&InterpretRequest::timeout>("timeout", "SECONDS", "Gives up after that many seconds"),
     option<&InterpretRequest::json>("json", "Prints outputs, and what --runs and --profile tell, as JSON"),
     option<&InterpretRequest::kernels>("kernels", "Prints the operators and types that can be run"),
@@ -118,8 +131,11 @@ struct Interpreter {
   llvm::json::Object told = {};           ///< what --json prints
 
   llvm::Error run();
+  llvm::Error runInTurn(double failIfSlower, Verdict &verdict);
 
 private:
+  CompileOptions compileOptions() const;
+  llvm::Expected<std::vector<OwnedTensor>> inputsOf(const Session &session) const;
   bool traces() const { return !request.profile.value_or("").empty(); } ///< to a file, where it profiles
   llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) const;
   llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) const;
@@ -272,15 +288,29 @@ llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRe
 }
 
 llvm::Error Interpreter::writeProfile(const RunProfile &times) {
+  std::optional<Peak> peak;
+  if (!request.peak.empty()) {
+    auto said = Peak::of(request.peak);
+    if (!said)
+      return makeError("--peak=" + printable(request.peak, 40) + " " + llvm::toString(said.takeError()));
+    peak = *said;
+  } else if (!traces() && request.engine == Engine::Fast) {
+    peak = Peak::measure(threadCount(request.threads));
+  }
   if (!traces() && request.json) {
-    told["operators"] = times.table();
+    told["operators"] = times.table(peak);
     Median run = times.whole();
     told["profiled"] =
         llvm::json::Object{{"runs", times.runs()}, {"ms", run.value}, {"msFrom", run.low}, {"msTo", run.high}};
+    if (peak)
+      told["peak"] = llvm::json::Object{{"macsPerSecond", peak->macs},
+                                        {"bytesPerSecond", peak->memory},
+                                        {"cachedBytesPerSecond", peak->cache},
+                                        {"measured", peak->isMeasured}};
     return llvm::Error::success();
   }
   if (!traces()) {
-    times.printTable(llvm::outs());
+    times.printTable(llvm::outs(), peak);
     return llvm::Error::success();
   }
   return writeFile(*request.profile, [&](llvm::raw_ostream &os) {
@@ -353,27 +383,21 @@ llvm::Expected<std::vector<NamedTensor>> Interpreter::runWithSource(const std::v
   return outputs;
 }
 
-llvm::Error Interpreter::run() {
-  PayloadStore store;
-  ImportOptions import;
-  if (!request.profile)
-    import.origin = OriginMode::None;
-  llvm::Expected<Imported> imported = load(model, import, store, door);
-  if (!imported)
-    return imported.takeError();
+CompileOptions Interpreter::compileOptions() const {
   CompileOptions options;
   options.engine = request.engine;
   options.threads = threadCount(request.threads);
   options.signature = request.signature;
   if (request.timeout)
     options.timeout = std::chrono::seconds(*request.timeout);
-  auto session = compile(*imported->model, options);
-  if (!session)
-    return inFile(model, session.takeError());
+  return options;
+}
+
+llvm::Expected<std::vector<OwnedTensor>> Interpreter::inputsOf(const Session &session) const {
+  auto ports = session.inputs();
+  if (!ports)
+    return ports.takeError();
   std::vector<OwnedTensor> inputs;
-  auto ports = session->inputs(), results = session->outputs();
-  if (!ports || !results)
-    return firstError(ports, results);
   for (const Port &port : *ports) {
     unsigned position = static_cast<unsigned>(inputs.size());
     auto input = !request.inputs.empty() ? readNpyInput(port, position)
@@ -383,6 +407,144 @@ llvm::Error Interpreter::run() {
       return input.takeError();
     inputs.push_back(std::move(*input));
   }
+  return inputs;
+}
+
+/// One of two models that run in turn.
+struct Runner {
+  std::string file;
+  Imported imported;
+  std::vector<OwnedTensor> inputs = {};
+  std::optional<Session> session = std::nullopt;
+  std::optional<RunProfile> times = std::nullopt;
+
+  /// Made anew, it lies elsewhere in memory, and is warmed up.
+  llvm::Error prepare(const CompileOptions &options) {
+    session.reset();
+    auto made = compile(*imported.model, options);
+    if (!made)
+      return inFile(file, made.takeError());
+    session.emplace(std::move(*made));
+    return llvm::Error::success();
+  }
+  llvm::Error run(bool counts) {
+    State state;
+    RunOptions how;
+    how.state = &state;
+    RunProfile warm(imported.lineage.source, false);
+    how.timer = (counts ? *times : warm).timer();
+    std::vector<TensorRef> refs(inputs.begin(), inputs.end());
+    auto begin = RunProfile::Clock::now();
+    auto outputs = session->run(refs, how);
+    auto took = RunProfile::Clock::now() - begin;
+    if (!outputs)
+      return inFile(file, outputs.takeError());
+    if (counts)
+      times->endRun(took);
+    return llvm::Error::success();
+  }
+};
+
+/// Both run in turn, the first of a pair now one, now the other, until the difference is known up to 1 % or ten seconds
+/// have passed. They are loaded twice, and several times made anew.
+llvm::Error Interpreter::runInTurn(double failIfSlower, Verdict &verdict) {
+  using Clock = RunProfile::Clock;
+  PayloadStore stores[2];
+  // Twice the two, in the other order the second time.
+  std::optional<Runner> runners[2][2];
+  for (bool again : {false, true})
+    for (bool isNow : {again, !again}) {
+      const std::string &file = isNow ? model : request.against;
+      llvm::Expected<Imported> imported = load(file, {}, stores[again], door);
+      if (!imported)
+        return imported.takeError();
+      Runner &runner = runners[again][isNow].emplace(Runner{file, std::move(*imported)});
+      if (llvm::Error error = runner.prepare(compileOptions()))
+        return error;
+      auto inputs = inputsOf(*runner.session);
+      if (!inputs)
+        return inFile(file, inputs.takeError());
+      runner.inputs = std::move(*inputs);
+      runner.times.emplace(runner.imported.lineage.source, false);
+    }
+  door.phase("executing");
+  constexpr unsigned fewest = 20, most = 2000, wantedBlocks = 8;
+  constexpr std::chrono::seconds budget(10);
+  auto start = Clock::now();
+  std::vector<size_t> blocks[2];
+  auto compared = [&] {
+    std::vector<RunsInTurn::Loaded> list;
+    for (bool again : {false, true})
+      if (!blocks[again].empty())
+        list.push_back({*runners[again][0]->times, *runners[again][1]->times,
+                        *runners[again][0]->imported.lineage.source, *runners[again][1]->imported.lineage.source,
+                        blocks[again]});
+    return RunsInTurn(list);
+  };
+  for (unsigned count = 0, next = 0, block = 0, again = 0;; ++count) {
+    bool isLate = Clock::now() - start > budget, isOver = false;
+    if (request.runs)
+      isOver = count >= *request.runs;
+    else if (count >= 12 && count % 2 == 0 && (isLate || count >= most))
+      isOver = true;
+    else if (count >= fewest && block >= 6 && count % 10 == 0) {
+      const Median part = compared().whole().part;
+      isOver = part.high - part.low < 0.02;
+    }
+    if (isOver && count)
+      break;
+    if (count >= next) { // a new place in memory
+      again = block % 2;
+      bool isOdd = block / 2 % 2; // who is made first lies elsewhere, too
+      for (Runner *runner : {&*runners[again][isOdd], &*runners[again][!isOdd]})
+        if (llvm::Error error = block >= 2 ? runner->prepare(compileOptions()) : llvm::Error::success())
+          return error;
+      for (auto &runner : runners[again])
+        if (llvm::Error error = runner->run(false))
+          return error;
+      blocks[again].push_back(runners[again][0]->times->runs());
+      ++block;
+      next = count + (request.runs ? std::max(2u, *request.runs / wantedBlocks / 2 * 2)
+                      : isLate     ? 2
+                                   : 4 * ((block + 1) / 2));
+    }
+    for (unsigned turn : {count % 2, 1 - count % 2})
+      if (llvm::Error error = runners[again][turn]->run(true))
+        return error;
+  }
+  RunsInTurn result = compared();
+  std::string words = printable(model, 200) + " beside " + printable(request.against, 200) + ": " + result.verdict();
+  const Median &part = result.whole().part;
+  if (failIfSlower >= 0 && result.whole().isSlower() && part.value > failIfSlower)
+    verdict = Verdict::Refused;
+  if (request.json) {
+    told["comparison"] = result.json();
+    return llvm::Error::success();
+  }
+  result.printTable(llvm::outs());
+  llvm::outs() << words << '\n';
+  return llvm::Error::success();
+}
+
+llvm::Error Interpreter::run() {
+  PayloadStore store;
+  ImportOptions import;
+  if (!request.profile)
+    import.origin = OriginMode::None;
+  llvm::Expected<Imported> imported = load(model, import, store, door);
+  if (!imported)
+    return imported.takeError();
+  CompileOptions options = compileOptions();
+  auto session = compile(*imported->model, options);
+  if (!session)
+    return inFile(model, session.takeError());
+  auto results = session->outputs();
+  if (!results)
+    return results.takeError();
+  auto read = inputsOf(*session);
+  if (!read)
+    return read.takeError();
+  std::vector<OwnedTensor> inputs = std::move(*read);
   for (size_t i = 0; i < inputs.size() && !request.saveInputs.empty(); ++i)
     if (llvm::Error error = writeFile(request.saveInputs + std::to_string(i), llvm::toStringRef(inputs[i].bytes)))
       return error;
@@ -431,7 +593,14 @@ llvm::Error Interpreter::run() {
   return profiles ? writeProfile(times) : llvm::Error::success();
 }
 
-llvm::Error interpret(InterpretRequest &request, Words words, const Door &door, Verdict &) {
+/// "5%" or "5" as a part; below 0: that is none.
+double partOf(llvm::StringRef percent) {
+  double value = 0;
+  (void)percent.consume_back("%");
+  return percent.trim().getAsDouble(value) || !(value >= 0 && value < 1e6) ? -1 : value / 100;
+}
+
+llvm::Error interpret(InterpretRequest &request, Words words, const Door &door, Verdict &verdict) {
   if (request.kernels) {
     llvm::outs() << supportTable();
     return llvm::Error::success();
@@ -444,10 +613,19 @@ llvm::Error interpret(InterpretRequest &request, Words words, const Door &door, 
     return makeError("--source goes with --tap-source or --swap, and each of these with it");
   if (!request.source.empty() && (!request.tap.empty() || request.profile || request.runs.value_or(0)))
     return makeError("--tap, --profile and --runs are about the model alone, so not for --tap-source and --swap");
+  bool inTurn = !request.against.empty();
+  double failIfSlower = request.failIfSlower.empty() ? -1 : partOf(request.failIfSlower);
+  if (!request.failIfSlower.empty() && (failIfSlower < 0 || !inTurn))
+    return makeError(
+        "--fail-if-slower=" + printable(request.failIfSlower, 40) +
+        (inTurn ? " is no percentage; write 5%" : " needs --against=MODEL, the one that it is not to be slower than"));
+  if (inTurn && (!request.profile || !request.profile->empty() || !request.tap.empty() || !request.source.empty() ||
+                 !request.outputs.empty()))
+    return makeError("--against goes with --profile, without a file, and with no other outputs");
   size_t before = hasInputs ? 1 : 2; // OUT_PREFIX
   bool hasPrefix = words.size() > before;
-  if (words.size() < before || words.size() > before + 1 || (hasPrefix && !request.outputs.empty()) ||
-      (!hasPrefix && !hasInputs && request.outputs.empty()))
+  if (words.size() < before || words.size() > before + 1 || (hasPrefix && (!request.outputs.empty() || inTurn)) ||
+      (!hasPrefix && !hasInputs && request.outputs.empty() && !inTurn))
     return makeError("needs MODEL, IN_PREFIX (unless --seed or --inputs is given) and OUT_PREFIX (unless --outputs "
                      "is); --help shows examples");
   Interpreter interpreter{request, door, words[0], hasInputs ? "" : words[1], hasPrefix ? words.back() : ""};
@@ -456,7 +634,7 @@ llvm::Error interpret(InterpretRequest &request, Words words, const Door &door, 
   };
   if (auto saved = firstOf(request.saveInputs); saved && saved == firstOf(interpreter.outPrefix))
     return makeError("--save-inputs and OUT_PREFIX give files the same names; give each its own");
-  if (llvm::Error error = interpreter.run())
+  if (llvm::Error error = inTurn ? interpreter.runInTurn(failIfSlower, verdict) : interpreter.run())
     return error;
   if (request.json)
     JsonOutput() << llvm::formatv("{0:2}", llvm::json::Value(std::move(interpreter.told))) << '\n';
@@ -472,6 +650,7 @@ const Command interpretCommand = makeCommand<interpret>(
     "  circle-interpreter --inputs=in --outputs=out net.circle    in/image.npy or in/0.npy to out/scores.npy\n"
     "  circle-interpreter --seed=1 --profile net.circle           what takes how long, and where it came from\n"
     "  circle-interpreter --seed=1 --profile=trace.json net.circle\n"
+    "  circle-interpreter --seed=1 --profile --against=old.circle --fail-if-slower=5% net.circle\n"
     "  circle-interpreter --seed=1 --tap=tensors --outputs=out net.circle\n"
     "  circle-interpreter --seed=1 --tap-source=tensors --source=net.tflite net_int8.tflite\n"
     "  circle-interpreter --seed=1 --swap=block3/,logits --source=net.tflite net_int8.tflite\n"

@@ -9,6 +9,7 @@
 #include "report/join/Compare.h"
 #include "report/join/Print.h"
 #include "report/join/Results.h"
+#include "report/profile/Layers.h"
 #include "report/profile/Readers.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -39,6 +40,10 @@ llvm::Expected<Profile> openProfile(const JoinRequest &request, const std::strin
     return options.takeError();
   if (path != request.profile)
     options->format.clear(); // --format is about that one
+  else if (!request.layers.empty())
+    return readFile(request.layers, [&](llvm::StringRef trace) {
+      return readFile(path, [&](llvm::StringRef samples) { return readPerfByLayers(samples, trace); });
+    });
   return readFile(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
 }
 

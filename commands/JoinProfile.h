@@ -37,7 +37,7 @@ inline constexpr auto choicesOf<By> = std::to_array<ChoiceOf<By>>(
 struct JoinRequest {
   std::optional<std::string> profile;
   bool compare = false;
-  std::string format, trace, names, kernels, runtimeInfo, sourceProfile, times, errors;
+  std::string format, trace, names, kernels, runtimeInfo, sourceProfile, times, errors, layers;
   std::optional<std::string> clock;
   std::vector<std::string> columns;
   std::optional<SplitRule> split;
@@ -80,6 +80,10 @@ constexpr std::array joinOptions{
         "names", "FILE", "CSV file of two columns: a layer's name in the profile, a tensor's in the model", ofProfiles),
     option<Join, &JoinRequest::kernels>("kernels", "FILE", "Table of a code generator's kernels and their offsets",
                                         ofProfiles),
+    option<Join, &JoinRequest::layers>("layers", "TRACE",
+                                       "Of perf script's samples: what circle-interpreter --profile=TRACE wrote in the "
+                                       "same run; with perf record -k CLOCK_MONOTONIC",
+                                       ofProfiles),
     option<Join, &JoinRequest::runtimeInfo>(
         "runtime-info", "FILE", "benchmark_model's --model_runtime_info_output_file: what delegates replaced",
         ofProfiles),

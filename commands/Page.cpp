@@ -86,6 +86,17 @@ private:
   bool inferOrigins() {
     if (!request.result.file || !sourceFile())
       return false;
+    constexpr uint64_t most = 100'000'000; // multiply-accumulates: some seconds
+    uint64_t macs = 0;
+    for (const auto &graph : request.source->imported.model->subgraphs)
+      for (const Operator &op : graph->operators)
+        macs += std::min(macsOf(op).value_or(0), most);
+    if (macs > most) {
+      contents.notes.push_back(
+          "origins are not inferred here, since the source is large; origo infer writes a map, which "
+          "the page then takes");
+      return false;
+    }
     phase("executing");
     auto found =
         infer(request.source->imported, sourceFile()->view(), request.result.imported, request.result.file->view());
@@ -128,9 +139,11 @@ private:
     proof.withSource = sourceFile() != nullptr;
     proof.violations =
         origin::check(*map, request.result.file->view(), sourceFile() ? &sourceFile()->view() : nullptr, proof.skipped);
-    if (!sourceFile() || kindOf(request.source->path) != FileKind::Onnx || !map->source.namesKnown)
+    if (!sourceFile() || !map->source.namesKnown)
       return;
-    if (auto wrong = checkLayers(*map, request.source->path))
+    if (kindOf(request.source->path) != FileKind::Onnx)
+      llvm::append_range(proof.violations, checkDebugLines(*map, *sourceFile()));
+    else if (auto wrong = checkLayers(*map, request.source->path))
       llvm::append_range(proof.violations, *wrong);
     else
       proof.skipped.push_back(llvm::toString(wrong.takeError()));

@@ -46,14 +46,16 @@ void RunProfile::endRun(Clock::duration whole) {
   finished.clear();
 }
 
-Median Median::of(std::vector<double> times) {
+Median Median::of(std::vector<double> times, size_t intervals) {
   if (times.empty())
     return {};
   llvm::sort(times);
   size_t count = times.size();
   double middle = (times[(count - 1) / 2] + times[count / 2]) / 2;
   // As many of the times as this lie below the true median, but in one case of twenty.
-  double least = std::floor(count / 2. - 0.98 * std::sqrt(count));
+  // More intervals are wider: a normal variable exceeds z less often than exp(−z² / 2).
+  double z = intervals > 1 ? std::sqrt(2 * std::log(20. * static_cast<double>(intervals))) : 1.96;
+  double least = std::floor(count / 2. - z / 2 * std::sqrt(count));
   size_t rank = least > 0 ? static_cast<size_t>(least) : 0;
   return {middle, times[rank], times[count - 1 - rank]};
 }
@@ -84,7 +86,7 @@ std::vector<RunProfile::Line> RunProfile::slowestFirst() const {
 
 static std::string valid(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
 
-json::Array RunProfile::table() const {
+json::Array RunProfile::table(const std::optional<Peak> &peak) const {
   json::Array table;
   for (const auto &[op, time, calls] : slowestFirst()) {
     json::Array ids, names;
@@ -102,6 +104,13 @@ json::Array RunProfile::table() const {
                                  {"calls", calls},
                                  {"origins", std::move(ids)},
                                  {"sources", std::move(names)}});
+    if (auto share = peak ? peak->shareOf(*op, calls, time.value) : std::nullopt) {
+      json::Object &row = *table.back().getAsObject();
+      row["macsPerSecond"] = share->macs;
+      row["bytesPerSecond"] = share->bytes;
+      row["ofPeak"] = share->part;
+      row["boundBy"] = share->bound;
+    }
   }
   return table;
 }
@@ -122,7 +131,7 @@ std::string RunProfile::verdict(llvm::ArrayRef<Line> lines) const {
          (tied == 1 ? words(*others.front().op) : "one of " + std::to_string(tied) + " others");
 }
 
-void RunProfile::printTable(llvm::raw_ostream &os) const {
+void RunProfile::printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const {
   auto lines = slowestFirst();
   double all = 0, calls = 0;
   for (const Line &line : lines) {
@@ -135,12 +144,19 @@ void RunProfile::printTable(llvm::raw_ostream &os) const {
   auto count = [](double calls) {
     return calls == std::floor(calls) ? llvm::formatv("{0:F0}", calls).str() : llvm::formatv("{0:F1}", calls).str();
   };
-  os << "      MS    ±      %   CALLS  OPERATOR                          NAME  <-  ORIGINS\n";
+  os << "      MS    ±      %   CALLS  " << (peak ? " GMAC/S    GB/S  BOUND BY       " : "")
+     << "OPERATOR                          NAME  <-  ORIGINS\n";
   for (const auto &[op, time, calls] : lines) {
     std::string place = std::to_string(op->subgraph()->index) + ":" + std::to_string(op->index) + " " + op->opName();
     os << llvm::format("%8.3f ", time.value) << llvm::right_justify(spread(time), 4)
-       << llvm::format(" %6.2f ", all > 0 ? time.value / all * 100 : 0.) << llvm::right_justify(count(calls), 7) << "  "
-       << llvm::left_justify(place, 32) << "  " << report::shortName(nameOf(*op), 60);
+       << llvm::format(" %6.2f ", all > 0 ? time.value / all * 100 : 0.) << llvm::right_justify(count(calls), 7)
+       << "  ";
+    if (auto share = peak ? peak->shareOf(*op, calls, time.value) : std::nullopt)
+      os << llvm::format("%7.2f %7.2f  ", share->macs / 1e9, share->bytes / 1e9)
+         << llvm::left_justify(llvm::formatv("{0} {1:F0}%", share->bound, 100 * share->part).str(), 13) << "  ";
+    else if (peak)
+      os << llvm::left_justify("      -       -", 32);
+    os << llvm::left_justify(place, 32) << "  " << report::shortName(nameOf(*op), 60);
     const char *separator = "  <-  ";
     op->subgraph()->model().sets.forEach(op->origins, [&](uint32_t id) {
       os << separator << id << ' ' << report::shortName(sourceWords(id), 60);
@@ -149,6 +165,8 @@ void RunProfile::printTable(llvm::raw_ostream &os) const {
     os << '\n';
   }
   os << llvm::format("%8.3f      100.00 ", all) << llvm::right_justify(count(calls), 7) << "  all operators\n";
+  if (peak)
+    os << "What is possible: " << peak->words() << "; below a quarter of both, it is overhead\n";
   Median run = whole();
   os << llvm::format("%8.3f ", run.value) << llvm::right_justify(spread(run), 4)
      << "                 a run: the median of " << runs() << (runs() == 1 ? " run" : " runs");
@@ -158,9 +176,8 @@ void RunProfile::printTable(llvm::raw_ostream &os) const {
 }
 
 void RunProfile::writeTrace(llvm::raw_ostream &os) const {
-  Clock::time_point start = events.empty() ? Clock::time_point() : events.front().begin;
-  for (const Event &event : events)
-    start = std::min(start, event.begin);
+  // The clock is CLOCK_MONOTONIC, so that samples of others can be laid beside it.
+  const Clock::time_point start;
   json::OStream out(os);
   out.object([&] {
     out.attribute("displayTimeUnit", "ms");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "commands/Peak.h"
 #include "eval/Session.h"
 #include "origin/OriginMap.h"
 
@@ -15,7 +16,8 @@ namespace origo::commands {
 /// sorted times (the sign test). Of fewer than six times that is between the least and the most.
 struct Median {
   double value = 0, low = 0, high = 0;
-  static Median of(std::vector<double> times);
+  /// `intervals`: of so many medians, all of which lie in their intervals with that certainty.
+  static Median of(std::vector<double> times, size_t intervals = 1);
   /// Half the interval, as a part of the median.
   double spread() const { return value > 0 ? (high - low) / 2 / value : 0; }
 };
@@ -31,11 +33,18 @@ public:
   void endRun(Clock::duration whole);
   void clear() { *this = RunProfile(std::move(source), traces); }
   unsigned runs() const { return static_cast<unsigned>(wholes.size()); }
-  Median whole() const { return Median::of(wholes); } ///< of runs
+  Median whole() const { return Median::of(wholes); }      ///< of runs
+  llvm::ArrayRef<double> ofRuns() const { return wholes; } ///< in milliseconds
+  /// What each operator took in each run, in milliseconds.
+  void forEach(llvm::function_ref<void(const Operator &, llvm::ArrayRef<double>)> f) const {
+    for (const auto &[op, row] : rows)
+      f(*op, row.times);
+  }
   /// One line an operator, the slowest first: the median of its time in a run. What an operator calls does not count
-  /// for it. The last line says which is the slowest, or that noise does not tell.
-  void printTable(llvm::raw_ostream &os) const;
-  llvm::json::Array table() const; ///< the same for programs
+  /// for it. The last line says which is the slowest, or that noise does not tell. `peak`: also how much of what is
+  /// possible that is.
+  void printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const;
+  llvm::json::Array table(const std::optional<Peak> &peak) const; ///< the same for programs
   /// Chrome's trace format, for chrome://tracing and Perfetto.
   void writeTrace(llvm::raw_ostream &os) const;
 

@@ -58,13 +58,15 @@ sampled() {
   perf record -q -e cpu-clock:u -F 997 -o /dev/null true >/dev/null 2>&1 || { echo "example_backend: SKIPPED perf: the kernel does not let it sample"; return; }
   compile "$name" -O2 -g -o "$name.plain"
   compile "$name" -std=gnu99 -O2 -DNET_PROFILE -o "$name.timed"
-  perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
-  perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
-  "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
-  for profile in perf csv; do
-    "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
-  done
-  /usr/bin/python3 - "$name" "$runs" "$points" <<'END' || fail "perf sees another program than $name"
+  # On a busy machine, what else runs disturbs the one or the other: three tries.
+  for try in 1 2 3; do
+    perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
+    perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
+    "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
+    for profile in perf csv; do
+      "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
+    done
+    /usr/bin/python3 - "$name" "$runs" "$points" <<'END' && return
 import json, sys
 name, runs, points = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
 sampled, timed = (json.load(open(f'{name}.{kind}.json')) for kind in ('perf', 'csv'))
@@ -78,25 +80,29 @@ for op, (ns, share) in true.items():
     if ns / runs >= 2000:
         assert abs(share - seen.get(op, (0, 0))[1]) <= points, (op, share, seen.get(op))
 END
+  done
+  # Shares of runs one behind the other say nothing where others take the processors.
+  awk -v cores="$(nproc)" '{ exit !($1 > 1.5 * cores) }' /proc/loadavg && { echo "example_backend: SKIPPED perf: the machine is too busy"; return; }
+  fail "perf sees another program than $name"
 }
 
-# Every layer that lives is stopped at by its name, and the others say what they are.
+# NAME [N]: every layer that lives is stopped at by its name, up to N times in loops, and the others say what they are.
 stops() {
   local name=$1
   printf 'layers\n' >list
   gdb -q -batch -nx -iex 'set auto-load no' -x "$name-gdb.py" -ex layers "./$name" 2>said | grep -E '^[0-9]+ ' >list || fail "gdb: $(<said)"
-  /usr/bin/python3 - "$name" <<'END' || fail "gdb does not stop at each layer of $name"
+  /usr/bin/python3 - "$name" "${2-1}" <<'END' || fail "gdb does not stop at each layer of $name"
 import re, subprocess, sys
-name = sys.argv[1]
+name, loops = sys.argv[1], int(sys.argv[2])
 layers = [line.split(' ', 2) for line in open('list').read().splitlines()]
 names = [rest.split(' -> ')[0] for _, _, rest in layers]
 kernels = [where for _, _, rest in layers for where in [rest.split(' -> ')[1]] if not where.startswith(('gone', 'worked'))]
 for group in [names]:
     commands = [word for one in group for word in ('-ex', 'layer ' + one)]
-    commands += ['-ex', f'run {name}.in {name}.out'] + ['-ex', 'info symbol $pc', '-ex', 'c'] * len(set(kernels))
+    commands += ['-ex', f'run {name}.in {name}.out'] + ['-ex', 'info symbol $pc', '-ex', 'c'] * (len(set(kernels)) * loops)
     said = subprocess.run(['gdb', '-q', '-batch', '-nx', '-iex', 'set auto-load no', '-x', name + '-gdb.py', *commands, './' + name], capture_output=True, text=True)
     stopped = re.findall(r'^"?(.*?)"?(?: \+ \d+)? in section \.text', said.stdout, re.M)
-    assert sorted(stopped) == sorted(set(kernels)), (stopped, kernels, said.stdout[-2000:], said.stderr[-2000:])
+    assert sorted(set(stopped) if loops > 1 else stopped) == sorted(set(kernels)), (stopped, kernels, said.stdout[-2000:], said.stderr[-2000:])
     for (_, _, rest) in layers:
         where = rest.split(' -> ')[1]
         assert not where.startswith('gone') or f'is {where}' in said.stdout, where
@@ -151,7 +157,8 @@ names=$(join digits --by=operator --csv | cut -d, -f2 | xargs)
   fail "the layers are $names"
 [[ $(grep -cx '/\* scope block/ \*/' digits.c) == 2 ]] || fail "digits.c does not tell the scopes"
 grep -qx '/\* gone 7 RESHAPE same: identity by remove-identity \*/' digits.c || fail "digits.c does not tell what is gone"
-nm digits | grep -qE ' (malloc|calloc|expf|tanhf|memcpy)' && fail "digits calls a library"
+nm digits >symbols
+grep -qE ' (malloc|calloc|expf|tanhf|memcpy)' symbols && fail "digits calls a library"
 
 # The same bytes again, and nothing else in the page.
 mkdir first
@@ -198,7 +205,7 @@ subgraph @main(%x: f32[1,8,8,2]) -> (%y, %z) {
 END
 generate other.origo other $checks
 runs other
-for name in lstm transformer; do
+for name in lstm transformer while; do
   generate "$root/res/$name.origo" $name -O1
   runs $name
 done
@@ -225,7 +232,10 @@ printf '%s\n' "$text" >hostile.origo
 generate hostile.origo hostile $checks
 runs hostile
 stops hostile
-for name in '%rax' .text memcpy net_run; do nm hostile | grep -qF " t layer $name" || fail "there is no layer $name"; done
+nm hostile >symbols
+for name in '%rax' .text memcpy net_run; do grep -qF " t layer $name" symbols || fail "there is no layer $name"; done
+
+stops while 20 # ten steps
 
 # refused FILE WORDS: exit status 1 and one line that names the file and has these words, and no output.
 refused() {

@@ -66,6 +66,42 @@ grep -q '"runs": *40' profile && grep -q '"msFrom"' profile || fail "no JSON of 
 grep -qF '"args":{"subgraph":0,"operator":2,"output":"c","origins":[2],"sources":["SUB c"]}' trace.json ||
   fail "no origins in the trace: $(<trace.json)"
 
+
+# Two models in turn. Their layers have the same names; one convolves with larger windows.
+for size in 3 9; do
+  cat >window$size.origo <<END
+origo 1
+model circle version 0
+subgraph @main(%x: f32[1,24,24,16]) -> (%z) {
+  %filter: f32[16,$size,$size,16] = const seed 1 normal 0 0.1
+  %y: f32[1,24,24,16] = CONV_2D(%x, %filter) {padding=SAME, stride_h=1, stride_w=1}
+  %z: f32[1,24,24,16] = TANH(%y)
+}
+END
+done
+status=0
+"$run" --seed=1 --profile --against=window3.origo --fail-if-slower=20% --runs=80 window9.origo >turns || status=$?
+((status == 2)) || fail "what is slower does not fail: $(<turns)"
+grep -qE '^window9.origo beside window3.origo: takes [0-9.]+ % longer \(' turns && grep -qE ' slower +0 y$' turns || fail "not slower by y: $(<turns)"
+"$run" --seed=1 --profile --against=window3.origo --fail-if-slower=100000% --runs=80 window9.origo >turns || fail "not that much slower: $(<turns)"
+"$run" --seed=1 --profile --against=window9.origo --fail-if-slower=20% --runs=80 window3.origo >turns || fail "what is faster fails: $(<turns)"
+grep -q ' % less (' turns || fail "not faster: $(<turns)"
+"$run" --seed=1 --profile --against=window3.origo --fail-if-slower=20% --runs=80 window3.origo >turns || fail "the same model fails: $(<turns)"
+"$run" --seed=1 --profile --json --against=window3.origo --runs=4 window9.origo >turns
+grep -q '"verdict": "' turns && grep -q '"changeFrom": ' turns || fail "no JSON of turns: $(<turns)"
+refused 'is no percentage' "$run" --seed=1 --profile --against=window3.origo --fail-if-slower=much window3.origo
+refused 'needs --against' "$run" --seed=1 --profile --fail-if-slower=5% window3.origo
+refused '--against goes with --profile' "$run" --seed=1 --against=window3.origo window3.origo
+
+# What is possible, said and measured: 24 · 24 · 16 · 9 · 16 multiply-accumulates.
+"$run" --seed=1 --profile --runs=6 --peak=0.001,1000 window3.origo >peak
+grep -qE ' compute [0-9]+% +0:0 CONV_2D' peak && grep -qE ' overhead 0% +0:1 TANH' peak || fail "no share of the peak: $(<peak)"
+"$run" --seed=1 --profile --runs=6 --peak=1000,0.001 window3.origo >peak
+grep -qE ' memory [0-9]+% +0:1 TANH' peak || fail "no share of memory: $(<peak)"
+"$run" --seed=1 --profile --runs=6 --engine=fast window3.origo >peak
+grep -qE '^What is possible: [0-9.]+ GMAC/s and [0-9.]+ GB/s from memory, [0-9.]+ from caches, measured here' peak || fail "no peak: $(<peak)"
+refused 'needs two numbers above 0' "$run" --seed=1 --profile --peak=1 window3.origo
+
 refused 'there is no nowhere/in_x.npy and no nowhere/0.npy' "$run" --inputs=nowhere --outputs=out net.origo
 mkdir bad
 head -c 100 first/out_y.npy >bad/0.npy

@@ -7,7 +7,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
-ln -s "$root/res" "$root/tests" .
+ln -s "$root/res" "$root/tests" "$root/docs" .
 PATH=$bin:$PATH
 
 fail() { echo "FAILED: $*"; exit 1; }
@@ -54,6 +54,55 @@ cat >trace.json <<'END'
 END
 origin-dump --join trace.json while.circle >out 2>said || fail "trace.json: $(<said)"
 grep -qE '^ *0.030 .* exact +2:1 ' out && grep -qE '^ *0.010 .* tensor +1 ' out && grep -qE '^unattributed  *0.005 ms' out || fail "trace.json: $(<out)"
+
+# Sums of TensorFlow Lite Micro by type; with its events, these alone. Of two of one type, both are meant.
+printf '"Unique Tag","Total ticks across all events with that tag."\nFULLY_CONNECTED, 5000\nMUL, 200\n"total number of ticks", 5200\n' >sums.csv
+origin-dump --join sums.csv --clock=1000 while.circle >out 2>said || fail "sums by type: $(<said)"
+grep -qE '^ *0.005 .* tensor +2:1 +FULLY_CONNECTED' out && grep -qE '^attributed  *0.005 ms  100.0 %' out || fail "sums by type: $(<out)"
+circle2circle -O1 docs/example-backend/digits.origo digits.circle || fail "digits.circle"
+printf 'I/tflm: "Unique Tag","Total ticks across all events with that tag."\nCONV_2D, 5000\nADD, 200\n' >sums.csv
+origin-dump --join sums.csv digits.circle >out 2>said || fail "sums by type: $(<said)"
+grep -qE '^ *0.005 .* partition +0, 1 +CONV_2D' out && grep -qE ' tensor +2 +ADD' out || fail "sums by type: $(<out)"
+printf '"Event","Tag","Ticks"\n0,CONV_2D,900\n1,CONV_2D,100\n2,ADD,30\n3,RESHAPE,10\n4,FULLY_CONNECTED,60\n"Unique Tag","Total ticks across all events with that tag."\nCONV_2D, 1000\nADD, 30\nRESHAPE, 10\nFULLY_CONNECTED, 60\n"total number of ticks", 1100\n' >events.csv
+origin-dump --join events.csv digits.circle >out 2>said || fail "events and sums: $(<said)"
+[[ $(grep -c ' aligned ' out) == 5 ]] && grep -qE '^total  *0.001 ms' out || fail "events and sums: $(<out)"
+
+# Languages with a decimal comma, and names that are there twice.
+printf 'name;ms\nstem/relu;1,5\nblock/relu;"1.002,25"\nstem/relu;0,5\n' >comma.csv
+origin-dump --join comma.csv --by=operator --csv digits.circle >out 2>said || fail "a decimal comma: $(<said)"
+[[ $(awk -F, '{ sum += $3 } END { print sum }' out) == 1004250000 ]] || fail "a decimal comma: $(<out)"
+
+# Many rows, in a list of flat objects; what is wrong with one is told as ever.
+awk 'BEGIN { split("stem/relu block/conv block/relu flat scores", name, " "); print "["
+  for (i = 0; i < 100000; ++i) printf "%s{\"name\": \"%s\", \"us\": %d.25}\n", i ? "," : "", name[1 + i % 5], i % 77; print "]" }' >many.json
+origin-dump --join many.json --by=operator --csv digits.circle >out 2>said || fail "many rows: $(<said)"
+[[ $(awk -F, '{ sum += $3 } END { printf "%d", sum }' out) == $(awk 'BEGIN { for (i = 0; i < 100000; ++i) sum += (i % 77 + 0.25) * 1000; printf "%d", sum }') ]] || fail "many rows: $(<out)"
+sed '50000s/"us": /"us": -/' many.json >wrong.json
+origin-dump --join wrong.json digits.circle >out 2>said && fail "a negative time is joined"
+grep -q 'rows\[49998\]: "-[0-9.]*" is negative' said || fail "a negative time: $(<said)"
+sed '50000s/"us": /"us": 1, "us": /' many.json >wrong.json
+origin-dump --join wrong.json digits.circle >out 2>said && fail "a key that is there twice is joined"
+grep -q 'has the key "us" twice' said || fail "a key that is there twice: $(<said)"
+
+# Samples of perf, given to operators by time: of what runs within a loop, the inner one.
+cat >times.json <<'END'
+{"traceEvents": [{"name": "WHILE", "ph": "X", "ts": 1000000000, "dur": 100, "args": {"subgraph": 0, "operator": 0, "output": "steps\t"}},
+  {"name": "ADD", "ph": "X", "ts": 1000000010, "dur": 20, "args": {"subgraph": 2, "operator": 0, "output": "next_step"}},
+  {"name": "FULLY_CONNECTED", "ph": "X", "ts": 1000000040, "dur": 30, "args": {"subgraph": 2, "operator": 1, "output": "next_state"}},
+  {"name": "MUL", "ph": "X", "ts": 1000000100.5, "dur": 30, "args": {"subgraph": 0, "operator": 1, "output": "result"}}]}
+END
+sed -i 's/"output": "steps\\t"/"output": ""/' times.json
+for at in 005 015 050 060 110 900; do echo "net 17/18 1000.000$at:     200000 cpu-clock:u:      7f0 xnn_gemm (/srv/net)"; done >samples.txt
+origin-dump --join samples.txt --layers=times.json --by=row while.circle >out 2>said || fail "samples by time: $(<said)"
+grep -qE '^ *0.400 .* exact +2:1 ' out && grep -qE '^ *0.200 .* exact +2:0 ' out && grep -qE '^ *0.200 .* exact +1 ' out &&
+  grep -qE '^unattributed  *0.200 ms' out || fail "samples by time: $(<out)"
+sed 's/1000\.000/2000.000/' samples.txt >late.txt
+origin-dump --join late.txt --layers=times.json while.circle >out 2>said && fail "samples of another run are joined"
+grep -q 'no sample lies within an operator' said || fail "samples of another run: $(<said)"
+# What the interpreter writes is in that time.
+circle-interpreter --seed=1 --profile=own.trace while.circle >out || fail "own.trace"
+/usr/bin/python3 -c 'import json, time; at = max(e["ts"] for e in json.load(open("own.trace"))["traceEvents"]); now = time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6
+assert now - 60e6 < at <= now, (at, now)' || fail "own.trace is in another time"
 
 # Two results of one source.
 origin-dump --join one.csv --json while.circle >own.times

@@ -422,7 +422,11 @@ TEST(Join, TablesOfAnyMake) {
               "result: time 5000 tensor 0:1\n")
         << title;
   EXPECT_NE(errorOf("tensor,times\nresult,5\n"), "no error");
-  EXPECT_NE(errorOf("tensor;ms\nresult;1,5\n").find("\"1,5\" is not a number"), std::string::npos);
+  // Of languages with a decimal comma.
+  EXPECT_EQ(matches(whileModel().join("tensor;ms\nresult;1,5\n")), "result: time 1500000 tensor 0:1\n");
+  EXPECT_EQ(matches(whileModel().join("tensor\tms\nresult\t1.001,5\n")), "result: time 1001500000 tensor 0:1\n");
+  EXPECT_NE(errorOf("tensor;ms\nresult;1,5,2\n").find("\"1,5,2\" is not a number"), std::string::npos);
+  EXPECT_NE(errorOf("tensor,ms\nresult,\"1,5\"\n").find("\"1,5\" is not a number"), std::string::npos);
   EXPECT_NE(errorOf(llvm::StringRef("\xff\xfet\0,\0", 6)).find("UTF-16"), std::string::npos);
   // A row of several operators, as --join writes it.
   EXPECT_EQ(matches(whileModel().join("subgraph,partition,name,ns\n2,1 0,p,5\n")), "p: time 5 partition 2:0 2:1\n");

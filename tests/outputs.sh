@@ -78,7 +78,7 @@ done
 refused 'and --history would replace it' circle2circle -O1 --trace=t --history=./t model.tflite o.circle
 refused 'is written by OUTPUT, and --origin-json would' circle2circle --origin-json=./o.circle model.tflite o.circle
 refused 'is written by OUTPUT, and --statistics would' record-minmax --input_model model.tflite --output_model o.tflite --stats ./o.tflite
-refused 'another output of this run has this name' visq -f model.tflite -q result.circle --json y.json.dot --mse_output y.json --dump_dot_graph
+refused_after_notes 'another output of this run has this name' visq -f model.tflite -q result.circle --json y.json.dot --mse_output y.json --dump_dot_graph
 [[ -z $(ls t o.circle o.tflite y.json* 2>/dev/null) ]] || fail "something is written: $(ls)"
 # Streams are no files, and stay what they were.
 visq -f model.tflite -q result.circle --json /dev/stdout --mse_output /dev/stdout | grep MSE >/dev/null || fail "two outputs to a pipe"

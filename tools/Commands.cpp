@@ -391,9 +391,9 @@ int manual(Call &call) {
 
 /// Of origin-dump: what else it can be asked for, and what goes with that.
 static const std::vector<llvm::StringLiteral> modesOfDump = {
-    "where",  "check", "json",    "csv", "dot",     "from",         "ledger",        "summary", "fingerprint",
-    "strip",  "join",  "compare", "by",  "columns", "clock",        "names",         "kernels", "split",
-    "format", "trace", "source",  "top", "sort",    "runtime-info", "source-profile"};
+    "where", "check",  "json",   "csv",     "dot", "from",    "ledger",       "summary",       "fingerprint",
+    "strip", "join",   "layers", "compare", "by",  "columns", "clock",        "names",         "kernels",
+    "split", "format", "trace",  "source",  "top", "sort",    "runtime-info", "source-profile"};
 
 const std::vector<Command> &frontCommands() {
   static const std::vector<Command> table = {
@@ -483,9 +483,12 @@ const std::vector<Command> &frontCommands() {
       {"profile",
        "MODEL [PROFILE]",
        "Shows what takes how long, told of the layers that you wrote",
-       "Without PROFILE, the model is run here, once; with it, a device's profile is brought into the terms of the "
-       "source.\n\n"
+       "Without PROFILE, the model is run here until noise is small; with it, a device's profile is brought into the "
+       "terms "
+       "of the source.\n\n"
        "  origo profile net.optimized.tflite              on this machine\n"
+       "  origo profile net.optimized.tflite --against=net.tflite --fail-if-slower=5%\n"
+       "                                                  in turn with another one: which layers became slower\n"
        "  origo profile net.optimized.tflite --by=scope   told of each scope of names\n"
        "  origo profile net.circle device.csv --by=operator\n"
        "  origo profile net.circle device.csv --json > net.join.json\n",

@@ -349,6 +349,20 @@ private:
       return lstm();
     case BuiltinOperator::GATHER:
       return gather();
+    case BuiltinOperator::WHILE:
+      return loop();
+    case BuiltinOperator::LESS:
+      return compared("<");
+    case BuiltinOperator::LESS_EQUAL:
+      return compared("<=");
+    case BuiltinOperator::GREATER:
+      return compared(">");
+    case BuiltinOperator::GREATER_EQUAL:
+      return compared(">=");
+    case BuiltinOperator::EQUAL:
+      return compared("==");
+    case BuiltinOperator::NOT_EQUAL:
+      return compared("!=");
     case BuiltinOperator::RESIZE_BILINEAR:
     case BuiltinOperator::RESIZE_NEAREST_NEIGHBOR:
       return resize();
@@ -497,10 +511,20 @@ private:
   }
   std::string binaryOf(const std::string &function, ActivationFunctionType fused) {
     Tensor x = operand(0), y = operand(1);
-    needAlike({&x, &result, &y});
+    bool isWhole = result.type == TensorType::INT32;
+    if (!isWhole)
+      needAlike({&x, &result, &y});
+    need(x.type == result.type && y.type == result.type);
     Loops loops{result.shape, {broadcast(x, result.shape), broadcast(y, result.shape)}};
     Loops four = loops.four();
     std::string xSteps = array(four.steps[0]), ySteps = array(four.steps[1]), shape = array(four.shape);
+    if (isWhole && function != "ADD" && function != "SUB" && function != "MUL" && function != "MAXIMUM" &&
+        function != "MINIMUM")
+      refuse("there is no kernel of int32 for it");
+    if (isWhole) {
+      need(fused == ActivationFunctionType::NONE);
+      return invoke("binary_i32", {function, x.name(), xSteps, y.name(), ySteps, result.name(), shape});
+    }
     if (x.isFloat())
       return invoke("binary", {function, x.name(), xSteps, y.name(), ySteps, result.name(), shape, activation(fused)});
     Range range = rangeOf(fused, result);
@@ -519,6 +543,48 @@ private:
          number(y.zero()), structScale(scaleOf(static_cast<double>(b) / common)), number(function == "SUB"),
          number(spare), result.name(), shape,
          rescaling(scaleOf(common / ((1 << spare) * static_cast<double>(result.scale()))), result.zero(), range)});
+  }
+
+  std::string compared(const std::string &sign) {
+    Tensor x = operand(0), y = operand(1);
+    need(result.type == TensorType::BOOL && x.type == y.type && (x.isFloat() || x.type == TensorType::INT32));
+    Loops four = Loops{result.shape, {broadcast(x, result.shape), broadcast(y, result.shape)}}.four();
+    return "COMPARE(" + sign + ", " + x.name() + ", (" + array(four.steps[0]) + "), " + y.name() + ", (" +
+           array(four.steps[1]) + "), " + result.name() + ", (" + array(four.shape) + "));";
+  }
+
+  /// The state is in the results; condition and body get copies, for they may reuse the memory of their inputs.
+  std::string loop() {
+    const auto *options = op.builtin_options_as_WhileOptions();
+    need(options && options->cond_subgraph_index() > 0 && options->body_subgraph_index() > 0);
+    auto condition = static_cast<uint32_t>(options->cond_subgraph_index()),
+         body = static_cast<uint32_t>(options->body_subgraph_index());
+    const auto &test = graph.subgraph(condition), &step = graph.subgraph(body);
+    uint32_t count = operands();
+    need(outputs() == count && test.inputs()->size() == count && step.inputs()->size() == count);
+    need(step.outputs()->size() == count && test.outputs()->size() == 1);
+    Tensor goesOn = tensorOf(graph, condition, test.outputs()->Get(0));
+    need(goesOn && goesOn.type == TensorType::BOOL && goesOn.size == 1);
+    auto all = [&](auto from, auto to) {
+      std::string text;
+      for (uint32_t i = 0; i < count; ++i) {
+        Tensor a = from(i), b = to(i);
+        need(a && b && a.type == b.type && a.shape == b.shape && !b.bytes);
+        Loops loops;
+        loops.add(a.size, {1, 1});
+        text += ::move(a, 0, b, 0, loops) + " ";
+      }
+      return text;
+    };
+    auto own = [&](uint32_t i) { return operand(i); };
+    auto state = [&](uint32_t i) { return output(i); };
+    auto tested = [&](uint32_t i) { return tensorOf(graph, condition, test.inputs()->Get(i)); };
+    auto before = [&](uint32_t i) { return tensorOf(graph, body, step.inputs()->Get(i)); };
+    auto behind = [&](uint32_t i) { return tensorOf(graph, body, step.outputs()->Get(i)); };
+    made.calls = {condition, body};
+    return all(own, state) + "for (;;) { " + all(state, tested) + "net_graph_" + number(condition) + "(); if (!*" +
+           goesOn.name() + ") break; " + all(state, before) + "net_graph_" + number(body) + "(); " +
+           all(behind, state) + "}";
   }
 
   std::string clamped(const char *kernel, ActivationFunctionType bounds) {

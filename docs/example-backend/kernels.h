@@ -202,6 +202,23 @@ KERNEL void binary(enum binary function, const float *x, const int *x_steps, con
   FOR_EACH_OF_4(shape, i) * output++ = activated(of_two(function, x[AT_4(x_steps, i)], y[AT_4(y_steps, i)]), activation);
 }
 
+/* Overflows wrap. */
+KERNEL void binary_i32(enum binary function, const int32_t *x, const int *x_steps, const int32_t *y, const int *y_steps,
+                       int32_t *output, const int *shape) {
+  FOR_EACH_OF_4(shape, i) {
+    uint32_t a = (uint32_t)x[AT_4(x_steps, i)], b = (uint32_t)y[AT_4(y_steps, i)];
+    int32_t most = (int32_t)a > (int32_t)b ? (int32_t)a : (int32_t)b, least = (int32_t)a < (int32_t)b ? (int32_t)a : (int32_t)b;
+    *output++ = function == MAXIMUM ? most : function == MINIMUM ? least : (int32_t)(function == ADD ? a + b : function == SUB ? a - b : a * b);
+  }
+}
+
+/* Of numbers of any type. */
+#define COMPARE(sign, x, x_steps, y, y_steps, output, shape)                                                           \
+  do {                                                                                                                 \
+    uint8_t *to = output;                                                                                              \
+    FOR_EACH_OF_4(shape, i) *to++ = (x)[AT_4(x_steps, i)] sign(y)[AT_4(y_steps, i)];                                   \
+  } while (0)
+
 enum unary { CLAMPED_0, CLAMPED_6, CLAMPED_1, LOGISTIC, TANH, EXP, NEG, ABS, SQUARE, SQRT, RSQRT, LEAKY_RELU, HARD_SWISH, GELU };
 
 KERNEL float of_one(enum unary function, float x, float alpha) {

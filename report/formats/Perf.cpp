@@ -2,10 +2,13 @@
 /// code has one a kernel. Samples are counted by their period, which is nanoseconds of a clock event and cycles of any
 /// other.
 
+#include "report/profile/Layers.h"
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
 
+#include "nlohmann/json.hpp"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -21,6 +24,7 @@ bool isClock(StringRef event) { return event.starts_with("cpu-clock") || event.s
 /// code that was running may be on lines of its own, the innermost first.
 struct Sample {
   StringRef period, event, code;
+  StringRef seconds, fraction; ///< its time
 
   static std::optional<Sample> of(StringRef line) {
     // The time is the first word that is a number with a point and ends with a colon: the program's name may be
@@ -35,6 +39,8 @@ struct Sample {
           fraction.find_first_not_of("0123456789") != StringRef::npos)
         continue;
       Sample sample;
+      sample.seconds = seconds;
+      sample.fraction = fraction;
       rest = rest.ltrim(" \t");
       sample.period = rest.take_while([](char c) { return llvm::isDigit(c); });
       rest = rest.drop_front(sample.period.size()).ltrim(" \t");
@@ -154,7 +160,9 @@ llvm::Error readPerfReport(StringRef text, const ProfileOptions &, Profile &prof
     size_t mark = after.find("[.] ");
     if (mark == StringRef::npos)
       mark = after.find("[k] ");
-    auto parts = parseDecimal(share, 6); // of 10^8
+    std::string percent = share.str();
+    std::replace(percent.begin(), percent.end(), ',', '.'); // of languages that have a decimal comma
+    auto parts = parseDecimal(percent, 6);                  // of 10^8
     if (!parts || mark == StringRef::npos) {
       llvm::consumeError(parts.takeError());
       continue; // a call chain
@@ -166,7 +174,113 @@ llvm::Error readPerfReport(StringRef text, const ProfileOptions &, Profile &prof
   return profile.rows.empty() ? makeError("has no row \"12.34%  …  [.] function\"") : llvm::Error::success();
 }
 
+/// When an operator ran, in nanoseconds.
+struct Interval {
+  uint64_t begin, end;
+  size_t row; ///< of the profile
+};
+
+llvm::Error readIntervals(StringRef trace, Profile &profile, std::vector<Interval> &intervals) {
+  if (llvm::Error error = checkJson(trace))
+    return error;
+  nlohmann::json file = nlohmann::json::parse(trace.begin(), trace.end());
+  if (!file.is_object() || !file.contains("traceEvents") || !file["traceEvents"].is_array())
+    return makeError("is no trace: there is no list \"traceEvents\"");
+  std::map<std::pair<uint32_t, uint32_t>, size_t> rows;
+  for (const nlohmann::json &event : file["traceEvents"]) {
+    auto number = [&](const nlohmann::json &in, const char *key) -> const nlohmann::json * {
+      return in.is_object() && in.contains(key) && in[key].is_number() ? &in[key] : nullptr;
+    };
+    const auto *begin = number(event, "ts"), *length = number(event, "dur");
+    if (!begin || !length || !event.contains("args"))
+      continue;
+    const auto *subgraph = number(event["args"], "subgraph"), *op = number(event["args"], "operator");
+    double from = begin->get<double>(), took = length->get<double>();
+    if (!subgraph || !op || !subgraph->is_number_unsigned() || !op->is_number_unsigned() ||
+        !(from >= 0 && from < 1e15) || !(took >= 0 && took < 1e15) || subgraph->get<uint64_t>() > UINT32_MAX ||
+        op->get<uint64_t>() > UINT32_MAX)
+      continue;
+    auto [found, isNew] = rows.try_emplace({subgraph->get<uint32_t>(), op->get<uint32_t>()}, profile.rows.size());
+    if (isNew) {
+      ProfileRow &row = profile.rows.emplace_back();
+      row.subgraph = subgraph->get<uint32_t>();
+      row.op = op->get<uint32_t>();
+      row.count = 0;
+      if (event.contains("name") && event["name"].is_string())
+        row.rawName = row.kind = event["name"].get<std::string>();
+      if (const auto &args = event["args"]; args.contains("output") && args["output"].is_string())
+        row.tensor = args["output"].get<std::string>();
+      if (!row.tensor.empty())
+        row.rawName = row.tensor;
+    }
+    intervals.push_back({static_cast<uint64_t>(from * 1e3), static_cast<uint64_t>((from + took) * 1e3), found->second});
+  }
+  // Where one operator runs within another, that counts: the one that began last.
+  llvm::stable_sort(intervals, [](const Interval &a, const Interval &b) {
+    return std::pair(a.begin, ~a.end) < std::pair(b.begin, ~b.end);
+  });
+  return intervals.empty() ? makeError("has no operator: circle-interpreter --profile=FILE writes such traces")
+                           : llvm::Error::success();
+}
+
 } // namespace
+
+llvm::Expected<Profile> report::readPerfByLayers(StringRef text, StringRef trace) {
+  Profile profile;
+  profile.tool = "perf";
+  std::vector<Interval> intervals;
+  if (llvm::Error error = readIntervals(trace, profile, intervals))
+    return error;
+  struct Timed {
+    uint64_t time, period;
+  };
+  std::vector<Timed> samples;
+  bool isTime = true;
+  for (size_t number = 1; !text.empty(); ++number) {
+    auto [line, rest] = text.split('\n');
+    text = rest;
+    auto sample = Sample::of(line.rtrim());
+    if (!sample)
+      continue;
+    auto time = parseDecimal((sample->seconds + "." + sample->fraction).str(), 9),
+         period = parseDecimal(sample->period, 0);
+    if (!time || !period) {
+      llvm::consumeError(time.takeError());
+      llvm::consumeError(period.takeError());
+      return makeError("line " + llvm::Twine(number) +
+                       ": the sample has no period, or no time; perf script -F +period writes it");
+    }
+    isTime &= isClock(sample->event);
+    samples.push_back({*time, *period});
+  }
+  if (samples.empty())
+    return makeError("has no sample");
+  llvm::stable_sort(samples, [](const Timed &a, const Timed &b) { return a.time < b.time; });
+  ProfileRow outside;
+  outside.rawName = "(outside of operators)";
+  outside.count = 0;
+  std::vector<const Interval *> open;
+  size_t next = 0;
+  for (const Timed &sample : samples) {
+    for (; next < intervals.size() && intervals[next].begin <= sample.time; ++next)
+      open.push_back(&intervals[next]);
+    while (!open.empty() && open.back()->end < sample.time)
+      open.pop_back();
+    ProfileRow &row = open.empty() ? outside : profile.rows[open.back()->row];
+    ++row.count;
+    if (llvm::Error error = addTime(row, sample.period))
+      return error;
+  }
+  profile.rows.push_back(std::move(outside));
+  for (ProfileRow &row : profile.rows)
+    if (!isTime)
+      row.metric = row.unit = "cycles";
+  llvm::erase_if(profile.rows, [](const ProfileRow &row) { return row.count == 0; });
+  if (profile.rows.size() == 1 && profile.rows.front().rawName == "(outside of operators)")
+    return makeError(
+        "no sample lies within an operator of the trace: perf record -k CLOCK_MONOTONIC, of the run that wrote it");
+  return profile;
+}
 
 namespace origo::report::formats {
 

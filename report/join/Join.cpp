@@ -77,6 +77,7 @@ private:
   const JoinOptions &options;
   std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
   std::map<Place, const std::vector<uint32_t> *> replaced;
+  std::map<std::string, std::pair<uint32_t, std::vector<uint32_t>>, std::less<>> byKind; ///< that were asked for
   std::map<uint64_t, const Kernel *> kernelById;
   std::map<std::string, std::vector<const Kernel *>, std::less<>> kernelsByName;
   std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
@@ -137,7 +138,23 @@ private:
         set(row, Match::Approx, {subgraph, *says.op});
       return;
     }
+    if (!says.kind.empty() && !says.step && says.tensor.empty() && says.outputs.empty() && says.prefixed.empty() &&
+        says.symbol.empty())
+      return matchKind(row);
     matchName(row);
+  }
+
+  /// A sum over all operators of a type: those of the first subgraph that has some, for a row is about one.
+  void matchKind(JoinedRow &row) {
+    auto [found, isNew] = byKind.try_emplace(row.row.kind);
+    for (uint32_t g = 0; isNew && g < target.subgraphs.size() && found->second.second.empty(); ++g)
+      for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i)
+        if (agreement(row.row.kind, target.subgraphs[g].operators[i].op.str()) == Agreement::Agrees) {
+          found->second.first = g;
+          found->second.second.push_back(i);
+        }
+    if (const auto &[subgraph, operators] = found->second; !operators.empty())
+      set(row, operators.size() == 1 ? Match::Tensor : Match::Partition, subgraph, operators);
   }
 
   void matchKernel(JoinedRow &row) {

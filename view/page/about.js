@@ -3,12 +3,12 @@ import { clean } from './data.js';
 import { bytes, count } from './people.js';
 import { h } from './table.js';
 
-const MANY = 200; // of a list, and characters of a text
+const MANY = 200; // of a list, and characters of a text: a file may say that it has any number
 
 const bytesOf = base64 => Uint8Array.from(atob(base64), c => c.charCodeAt(0));
 /** '' where it is no text. */
 function textOf(data) {
-  const text = new TextDecoder().decode(data).replace(/\0+$/, '');
+  const text = new TextDecoder().decode(data.subarray(0, 4 * MANY), { stream: true }).replace(/\0+$/, '');
   return /[\u0000-\u0008\u000e-\u001f\ufffd]/.test(text) ? '' : clean(text.slice(0, MANY)) + (text.length > MANY ? '…' : '');
 }
 
@@ -53,19 +53,23 @@ function supportOf(data) {
       rows = ['name', 'description', 'version', '', 'author', 'license', '', 'min_parser_version'].flatMap((name, i) =>
         name ? [[name, root.text(i)]] : [],
       );
-    for (const graph of root.tables(3))
+    for (const graph of root.tables(3).slice(0, 8))
       for (const [field, word] of [
         [2, 'input'],
         [3, 'output'],
       ])
-        graph
-          .tables(field)
-          .forEach((tensor, i) =>
-            rows.push([
-              `${word} ${i}`,
-              [tensor.text(0), tensor.text(1), ...tensor.tables(6).map(file => `with ${file.text(0)}`)].filter(Boolean).join(': '),
-            ]),
-          );
+        graph.tables(field).forEach((tensor, i) =>
+          rows.push([
+            `${word} ${i}`,
+            tensor.text(0) +
+              (tensor.text(1) && `: ${tensor.text(1)}`) +
+              tensor
+                .tables(6)
+                .slice(0, 8)
+                .map(file => ` (with ${file.text(0)})`)
+                .join(''),
+          ]),
+        );
     for (const file of root.tables(6)) rows.push(['file', [file.text(0), file.text(1)].filter(Boolean).join(': ')]);
     return rows;
   } catch (error) {
