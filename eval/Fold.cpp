@@ -72,7 +72,7 @@ bool ElementwiseFold::canFold(const Operator &op) {
     const Value *value = op.operand(i);
     if (!value)
       continue;
-    if (!isDense(value) || !shape)
+    if (!isDense(value) || !bitsPerElement(value->type) || !shape) // strings have no size
       return false;
     shape = inference::broadcast(*shape, value->shape);
   }

@@ -147,6 +147,8 @@ TEST(Fold, ElementwiseIsWhatTheKernelsMake) {
     const OperatorInfo *info = operatorInfo(row.code);
     if (!info || !info->has(Trait::Elementwise) || info->has(Trait::ShapeQuery) || types.operands.empty())
       continue;
+    if (llvm::is_contained(types.operands[0].types, TensorType::STRING)) // folded as a whole
+      continue;
     for (int repetition = 0; repetition < 3; ++repetition) {
       std::vector<DetachedTensor> operands, results;
       auto typeOf = [&](const SlotRule &slot) {

@@ -193,7 +193,7 @@ TEST(Numerics, GoldenCases) {
   forEachGoldenCase(true, [&](Model &before, Model &after) { expectSameNumbers(before, after, tally); });
   tally.print("golden cases");
   EXPECT_GE(tally.executed, 76u);
-  EXPECT_LE(tally.models - tally.executed, 66u) << "more cases cannot be executed: add kernels, or raise the bound";
+  EXPECT_LE(tally.models - tally.executed, 67u) << "more cases cannot be executed: add kernels, or raise the bound";
   EXPECT_LE(tally.sum(tally.unchecked), 100u); // most are inputs of subgraphs, compared where these are called
   EXPECT_GE(tally.within, 1u);
 }

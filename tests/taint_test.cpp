@@ -562,11 +562,12 @@ TEST(Taint, GoldenCases) {
   EXPECT_LE(counts.recognised, counts.perturbations / 10);
 }
 
-void ofNetworks(const std::vector<std::string> &paths, unsigned leastModels, unsigned leastPerturbations) {
+void ofNetworks(const std::vector<std::string> &paths, unsigned leastModels, unsigned leastPerturbations,
+                unsigned percent) {
   Counts counts = study(samplesOf(paths), thorough() ? ~size_t(0) : 40);
   counts.print("networks");
   EXPECT_LE(counts.recognised, 30u);
-  expectPrecise(counts);
+  expectPrecise(counts, percent);
   expectFewRecognised(counts);
   EXPECT_GE(counts.models, leastModels);
   EXPECT_GE(counts.perturbations, leastPerturbations);
@@ -574,7 +575,8 @@ void ofNetworks(const std::vector<std::string> &paths, unsigned leastModels, uns
 }
 
 /// The cases of tests/golden have a test of their own.
-TEST(Taint, Networks) { ofNetworks(ownNetworks().networks(), 50, 550); }
-TEST(TaintPublicModels, Networks) { ofNetworks(publicModels().all(), 150, 800); }
+TEST(Taint, Networks) { ofNetworks(ownNetworks().networks(), 50, 550, 98); }
+// A filter that joined convolutions share names each of them, though one of them alone may have been perturbed.
+TEST(TaintPublicModels, Networks) { ofNetworks(publicModels().all(), 150, 800, 93); }
 
 } // namespace

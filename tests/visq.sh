@@ -144,7 +144,7 @@ errors --records 7 --json seven && grep -q '"records":7' seven || fail "seven ra
 refused_after_notes '--limit goes with a metric of which more is worse' errors --limit 1 --metric cosine
 
 refused_after_notes 'needs --fp32_circle and --q_circle' visq -f net.tflite
-refused_after_notes 'no operator of the source, and no scope, is called "nonsense"' circle-interpreter --seed 1 --source net.tflite --swap nonsense q.tflite
+refused_after_notes 'no operator, kind or scope is called "nonsense"' circle-interpreter --seed 1 --source net.tflite --swap nonsense q.tflite
 refused_after_notes '--source goes with --tap-source or --swap' circle-interpreter --seed 1 --source net.tflite q.tflite
 refused_after_notes '--metric: "nonsense" is none' visq -f net.tflite -q q.tflite --metric nonsense
 refused_after_notes 'nothing is to be printed' circle-eval-diff --first_model net.tflite --second_model q.tflite

@@ -26,6 +26,8 @@ static Rule phases() {
                 conv.option("dilation_w_factor") != 1 || first.rank() != 4 || last.rank() != 4 || filter.rank() != 4 ||
                 !filter.isStatic())
               return decline("the convolution has strides, or a dilation of its own");
+            if (first.isFloat() && !filter.isFloat())
+              return decline("hybrid kernels quantise each phase by itself");
             if (isSequence &&
                 (first.statedShape()[1] != 1 || last.statedShape()[1] != 1 || filter.shape()[1] != 1 ||
                  first.lastDimension() != m[x].lastDimension() || last.lastDimension() != result.lastDimension() ||

@@ -93,7 +93,8 @@ static Rule rows() {
             for (unsigned i = 0; i < join.operandCount(); ++i) {
               Tensor part = join.operand(i);
               int64_t count = part.isStatic() ? product(part.shape().drop_front(axis)) : 1;
-              if (!part.isStatic() || count % row != 0 || !part.hasQuantizationOf(m.at(i, x)) || !part.isPerTensor())
+              if (!part.isStatic() || row < 1 || count % row != 0 || !part.hasQuantizationOf(m.at(i, x)) ||
+                  !part.isPerTensor())
                 return decline("an operand does not fill whole rows");
               llvm::SmallVector<int32_t, 6> shape(result.shape().begin(), result.shape().end());
               shape[place] = static_cast<int32_t>(count / row);

@@ -76,7 +76,7 @@ def test_other_schemes_and_what_stays_float(net):
     dense = next(op for op in kept.operators if op.op == "FULLY_CONNECTED")
     types = {c.name: c.type for c in kept.constants}
     assert types[dense.inputs[1]] == "FLOAT32"
-    with pytest.raises(origo.Error, match='nothing is called "nobody"'):
+    with pytest.raises(origo.Error, match='no operator, kind or scope is called "nobody"'):
         net.quantize("random", keep_float=["nobody"])
     with pytest.raises(origo.Error, match="no tensor has a range"):
         net.quantize(scheme="int8")

@@ -38,34 +38,34 @@ bool isUnpackedConstant(const Value &value) {
 
 /// One channel is quantised in both ways, and what nobody can compute with in none. Floats and bools are the numbers
 /// that they stand for, whatever scales stand beside them.
-bool hasScheme(const Value &value, Scheme scheme) {
+bool hasScheme(const Value &value, QuantizationScheme scheme) {
   const Quantization *q = value.quantization;
   if (!q || !q->quantized())
-    return scheme == Scheme::None;
+    return scheme == QuantizationScheme::None;
   if (llvm::errorToBool(eval::checkQuantization(value)))
     return false;
-  if (scheme == Scheme::None && (eval::isFloat(value.type) || value.type == TensorType::BOOL))
+  if (scheme == QuantizationScheme::None && (eval::isFloat(value.type) || value.type == TensorType::BOOL))
     return true;
   switch (q->details) {
   case Quantization::Details::None:
     break;
   case Quantization::Details::Custom:
-    return scheme == Scheme::Custom;
+    return scheme == QuantizationScheme::Custom;
   case Quantization::Details::MX:
-    return scheme == Scheme::Mx;
+    return scheme == QuantizationScheme::Mx;
   case Quantization::Details::Blockwise:
-    return scheme == Scheme::Blockwise;
+    return scheme == QuantizationScheme::Blockwise;
   case Quantization::Details::MultiAxis:
-    return scheme == Scheme::MultiAxis;
+    return scheme == QuantizationScheme::MultiAxis;
   }
   bool oneChannel = q->dimension >= 0 && q->dimension < value.rank() && value.shape[q->dimension] == 1;
   if (q->scale.size() == 1)
-    return scheme == Scheme::PerTensor || (scheme == Scheme::PerChannel && oneChannel);
-  return scheme == Scheme::PerChannel;
+    return scheme == QuantizationScheme::PerTensor || (scheme == QuantizationScheme::PerChannel && oneChannel);
+  return scheme == QuantizationScheme::PerChannel;
 }
 
 std::string schemeOf(const Value &value) {
-  for (Scheme scheme : allSchemes())
+  for (QuantizationScheme scheme : allSchemes())
     if (hasScheme(value, scheme))
       return schemeName(scheme).str();
   return "invalid";
@@ -420,10 +420,10 @@ private:
   }
 
   void quantization(const Value &value, const TensorLimits &limits, const std::string &rule) {
-    auto has = [&](Scheme scheme) { return hasScheme(value, scheme); };
+    auto has = [&](QuantizationScheme scheme) { return hasScheme(value, scheme); };
     if (limits.schemes && llvm::none_of(*limits.schemes, has)) {
       Json expected = Json::array();
-      for (Scheme scheme : *limits.schemes)
+      for (QuantizationScheme scheme : *limits.schemes)
         expected.push_back(schemeName(scheme).str());
       report(rule, {{"schemes", expected}}, schemeOf(value));
     }

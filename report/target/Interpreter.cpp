@@ -29,10 +29,11 @@ void add(std::vector<TensorType> &types, llvm::ArrayRef<TensorType> more) {
 }
 
 void limitTensor(TensorLimits &tensor, const SlotRule &slot) {
-  constexpr std::pair<SlotRule::Scales, Scheme> schemes[] = {{SlotRule::None, Scheme::None},
-                                                             {SlotRule::One, Scheme::PerTensor},
-                                                             {SlotRule::Channels, Scheme::PerChannel},
-                                                             {SlotRule::Blocks, Scheme::Blockwise}};
+  constexpr std::pair<SlotRule::Scales, QuantizationScheme> schemes[] = {
+      {SlotRule::None, QuantizationScheme::None},
+      {SlotRule::One, QuantizationScheme::PerTensor},
+      {SlotRule::Channels, QuantizationScheme::PerChannel},
+      {SlotRule::Blocks, QuantizationScheme::Blockwise}};
   for (auto [scales, scheme] : schemes)
     if (slot.scales & scales) {
       if (!tensor.schemes)

@@ -22,11 +22,11 @@ static const std::array<StringRef, 7> schemeNames = {"none", "per-tensor", "per-
                                                      "mx",   "multi-axis", "custom"};
 static const std::array<StringRef, 5> propertyNames = {"dtype", "rank", "shape", "quantization", "elements"};
 
-StringRef schemeName(Scheme scheme) { return schemeNames[static_cast<size_t>(scheme)]; }
+StringRef schemeName(QuantizationScheme scheme) { return schemeNames[static_cast<size_t>(scheme)]; }
 
-llvm::ArrayRef<Scheme> allSchemes() {
-  static const Scheme schemes[] = {Scheme::None, Scheme::PerTensor, Scheme::PerChannel, Scheme::Blockwise,
-                                   Scheme::Mx,   Scheme::MultiAxis, Scheme::Custom};
+llvm::ArrayRef<QuantizationScheme> allSchemes() {
+  static const QuantizationScheme schemes[] = {QuantizationScheme::None, QuantizationScheme::PerTensor, QuantizationScheme::PerChannel, QuantizationScheme::Blockwise,
+                                   QuantizationScheme::Mx,   QuantizationScheme::MultiAxis, QuantizationScheme::Custom};
   return schemes;
 }
 
@@ -242,7 +242,7 @@ Error readQuantization(const Cursor &at, TensorLimits &limits) {
       if (known == schemeNames.end())
         return element.fail("there is no scheme \"" + printable(name) + "\"; schemes are " +
                             llvm::join(schemeNames, ", "));
-      limits.schemes->push_back(static_cast<Scheme>(known - schemeNames.begin()));
+      limits.schemes->push_back(static_cast<QuantizationScheme>(known - schemeNames.begin()));
       return Error::success();
     });
   });
@@ -600,7 +600,7 @@ Json toJson(const TensorLimits &limits) {
   for (int64_t dimension : limits.shape)
     json["shape"].push_back(dimension < 0 ? Json() : Json(dimension));
   if (limits.schemes)
-    for (Scheme scheme : *limits.schemes)
+    for (QuantizationScheme scheme : *limits.schemes)
       json["quantization"]["schemes"].push_back(schemeName(scheme));
   if (limits.symmetric)
     json["quantization"]["symmetric"] = true;

@@ -11,9 +11,9 @@
 /// (docs/targets.md).
 namespace origo::report {
 
-enum class Scheme : uint8_t { None, PerTensor, PerChannel, Blockwise, Mx, MultiAxis, Custom };
-llvm::StringRef schemeName(Scheme scheme); ///< "per-channel"
-llvm::ArrayRef<Scheme> allSchemes();
+enum class QuantizationScheme : uint8_t { None, PerTensor, PerChannel, Blockwise, Mx, MultiAxis, Custom };
+llvm::StringRef schemeName(QuantizationScheme scheme); ///< "per-channel"
+llvm::ArrayRef<QuantizationScheme> allSchemes();
 
 /// What a number may be.
 struct NumberLimits {
@@ -46,7 +46,7 @@ struct TensorLimits {
   std::optional<int64_t> minElements, maxElements;
   std::optional<int64_t> minCount, maxCount; ///< of an operand or a result that stands for many: how many
   bool optional = false;                     ///< of an operand or a result: may be absent
-  std::optional<std::vector<Scheme>> schemes;
+  std::optional<std::vector<QuantizationScheme>> schemes;
   bool symmetric = false;      ///< all zero points are 0
   std::optional<int64_t> axis; ///< of what is quantised per channel; from the end if it is negative
   std::optional<double> scale; ///< the one that it must have
