@@ -16,6 +16,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 
 #include <bitset>
+#include <cstdlib>
 #include <map>
 
 /// Puts faults into the provenance of every model (public ones where ORIGO_MODELS says where they are, else those that
@@ -472,7 +473,8 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
 } // namespace
 
 int main(int argc, char **argv) {
-  unsigned each = 4;
+  const char *thorough = std::getenv("ORIGO_THOROUGH");
+  unsigned each = thorough && llvm::StringRef(thorough) == "1" ? 4 : 2;
   if (argc > 1 && (llvm::StringRef(argv[1]).getAsInteger(10, each) || each == 0)) {
     llvm::errs() << "usage: mutants [N [MODEL [KIND]]]\n";
     return 1;
