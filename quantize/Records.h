@@ -29,7 +29,8 @@ struct ImageOptions {
 };
 
 enum class RecordFormat {
-  ByName,    ///< a directory with an image in it is Images, another one Directory; by extension Numpy and Hdf5; else a List
+  ByName,    ///< a directory with an image in it is Images, another one Directory; by extension Numpy and Hdf5; else a
+             ///< List
   List,      ///< each line names the files of the inputs, separated by spaces, or one with all of them in order
   Directory, ///< each file, by name, is a record: elements of all inputs in order, or .npy or .npz
   Numpy,     ///< .npy, or .npz with an array for each input: the input's shape, or behind a first dimension of records

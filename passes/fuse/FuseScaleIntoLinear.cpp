@@ -61,17 +61,18 @@ static Rule negation() {
 }
 
 Pass FuseScaleIntoLinear() {
-  return {"fuse-scale-into-linear",
-          "linear(x, W, b) * s -> linear(x, W*s, b*s), s constant along the output channels, also behind a RELU where s "
-          "is not negative, -linear(x, W, b) -> linear(x, -W, -b)",
-          Phase::Fuse,
-          true,
-          {{"fuse_mul_with_conv", {{Op::MUL, Op::CONV_2D}, {Op::MUL, Op::DEPTHWISE_CONV_2D}}},
-           {"fuse_mul_with_fullyconnected", {{Op::MUL, Op::FULLY_CONNECTED}}},
-           {"fuse_batchnorm_with_conv", {{Op::MUL, Op::CONV_2D}}},
-           {"fuse_batchnorm_with_dwconv", {{Op::MUL, Op::DEPTHWISE_CONV_2D}}},
-           {"fuse_batchnorm_with_tconv", {{Op::MUL, Op::TRANSPOSE_CONV}}}},
-          {scale("product", Op::MUL), scale("quotient", Op::DIV), negation()}};
+  return {
+      "fuse-scale-into-linear",
+      "linear(x, W, b) * s -> linear(x, W*s, b*s), s constant along the output channels, also behind a RELU where s "
+      "is not negative, -linear(x, W, b) -> linear(x, -W, -b)",
+      Phase::Fuse,
+      true,
+      {{"fuse_mul_with_conv", {{Op::MUL, Op::CONV_2D}, {Op::MUL, Op::DEPTHWISE_CONV_2D}}},
+       {"fuse_mul_with_fullyconnected", {{Op::MUL, Op::FULLY_CONNECTED}}},
+       {"fuse_batchnorm_with_conv", {{Op::MUL, Op::CONV_2D}}},
+       {"fuse_batchnorm_with_dwconv", {{Op::MUL, Op::DEPTHWISE_CONV_2D}}},
+       {"fuse_batchnorm_with_tconv", {{Op::MUL, Op::TRANSPOSE_CONV}}}},
+      {scale("product", Op::MUL), scale("quotient", Op::DIV), negation()}};
 }
 
 } // namespace origo

@@ -115,6 +115,19 @@ static Rule padding() {
           }};
 }
 
+/// Gives a clone of the root, each operand of which is transpose(x, p), what these were made of; else says why not.
+static const char *takeBack(Match &m, const Expr &x, const Expr &p, const Integers &permutation, Expr &clone) {
+  for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+    std::optional<Integers> other = m.integers(m.at(i, p));
+    if (!other || !(*other == permutation))
+      return "the operands are transposed in different ways";
+    if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
+      return why;
+    clone = clone.operand(i, m.at(i, x));
+  }
+  return m.root().result().isPerTensor() ? nullptr : "the result is quantised by channel";
+}
+
 /// concat(transpose(x, p), transpose(y, p), …) → transpose(concat(x, y, …), p) along the axis that it was
 static Rule concatenation() {
   auto x = any(), p = constant();
@@ -126,16 +139,8 @@ static Rule concatenation() {
             if (!permutation || !permutation->isPermutation(m.at(0, x).shape().size()) || axis < 0 || axis >= rank)
               return decline("the permutation or the axis is none");
             Expr inner = cloneRoot().with("axis", permutation->at(axis));
-            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
-              std::optional<Integers> other = m.integers(m.at(i, p));
-              if (!other || !(*other == *permutation))
-                return decline("the operands are transposed in different ways");
-              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
-                return decline(why);
-              inner = inner.operand(i, m.at(i, x));
-            }
-            if (!m[joined].isPerTensor())
-              return decline("the result is quantised by channel");
+            if (const char *why = takeBack(m, x, p, *permutation, inner))
+              return decline(why);
             return m.replace(transpose(inner, m.at(0, p)));
           }};
 }
@@ -153,16 +158,8 @@ static Rule packing() {
             // Before the transposes it stands in front of the dimension that it stands in front of behind them.
             int64_t place = axis == rank ? rank : permutation->at(axis);
             Expr inner = cloneRoot().with("axis", place);
-            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
-              std::optional<Integers> other = m.integers(m.at(i, p));
-              if (!other || !(*other == *permutation))
-                return decline("the operands are transposed in different ways");
-              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
-                return decline(why);
-              inner = inner.operand(i, m.at(i, x));
-            }
-            if (!m[packed].isPerTensor())
-              return decline("the result is quantised by channel");
+            if (const char *why = takeBack(m, x, p, *permutation, inner))
+              return decline(why);
             llvm::SmallVector<int32_t, 6> wider;
             for (int64_t dimension : permutation->list())
               wider.push_back(static_cast<int32_t>(dimension + (dimension >= place)));
