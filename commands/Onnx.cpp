@@ -3,6 +3,7 @@
 #include "commands/Files.h"
 #include "import/onnx/Onnx.h"
 #include "ir/Undetermined.h"
+#include "ir/Verifier.h"
 #include "origin/DebugLines.h"
 #include "passes/Pipeline.h"
 #include "passes/onnx/LowerOnnx.h"
@@ -177,6 +178,9 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   }
   if (llvm::Error error = notLowered(*imported.model, reasons))
     return error;
+  // A node without an input that it needs, or with one that is no tensor of its kind, shows in what is made of it.
+  if (std::vector<std::string> violations = verify(*imported.model); !violations.empty())
+    return makeError("the model has a node that its operator does not allow: " + violations.front());
   imported.rememberEnds();
   return imported;
 }

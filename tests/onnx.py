@@ -471,6 +471,7 @@ def refusals():
     refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
     refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
     refused("places", model([node("ScatterND", ["x", "at", "u"], ["y"])], [x], ["y"], [("at", np.array([[1], [1]], np.int64)), ("u", floats(2, 3))]), "written twice")
+    refused("an absent input", model([node("Expand", ["", "s"], ["y"])], [x], ["y"], [("s", np.array([3, 3], np.int64))]), "BROADCAST_TO")
     refused("opset", model([node("Relu", ["x"], ["y"])], [x], ["y"], opset=99), "version 99")
     refused("shape", relu, 'no input "z"', "--shape=z=1,2")
     refused("shape", relu, "cannot have the shape", "--shape=x=2,4")
