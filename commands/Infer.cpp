@@ -3,12 +3,12 @@
 #include "commands/Command.h"
 #include "commands/Files.h"
 #include "commands/JsonOutput.h"
+#include "commands/Records.h"
 #include "commands/Related.h"
 #include "export/Writer.h"
 #include "origin/codec/Json.h"
 
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 
 namespace origo::commands {
@@ -19,50 +19,23 @@ namespace {
 
 /// Finds the origins of a model that another program made and kept none of.
 struct InferRequest {
-  std::string source, output;
+  std::string source, output, embed;
+  std::vector<std::string> bound;
+  RecordsRequest records;
   bool json = false;
   unsigned seed = 1;
 };
 
-constexpr std::array inferRows{
+constexpr std::array ownRows{
     option<&InferRequest::source>("source", "MODEL", "What RESULT was made from"),
     option<&InferRequest::output>("o", "FILE", "Where the origin map goes (default: RESULT.origin.json)",
                                   {.writes = true}),
+    option<&InferRequest::embed>("embed", "OUT", "Write RESULT with the map inside", {.writes = true}),
+    option<&InferRequest::bound>("bind", "A=B", "Input A of the source is input B of RESULT; may be repeated"),
     option<&InferRequest::json>("json", "Print what was found as JSON"),
     option<&InferRequest::seed>("seed", "N", "The first of two seeds of random inputs (default: 1)"),
 };
-
-std::string count(const char *what, const InferCoverage::Count &count) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << count.related << " of " << count.all << ' ' << what << " related, " << count.proved << " proved, "
-     << count.ambiguous << " ambiguous, " << count.unknown << " unknown";
-  return text;
-}
-
-std::string sourceName(const origin::OriginMap &map, int32_t id) {
-  const origin::SourceOperator *op = id < 0 ? nullptr : map.source.findOperator(static_cast<uint32_t>(id));
-  if (!op)
-    return "no operator of the source in particular";
-  std::string text = "source operator " + std::to_string(id) + " (" + printable(op->op);
-  if (std::string_view name = map.source.nameOf(*op); !name.empty())
-    text += " \"" + printable(llvm::StringRef(name), 120) + '"';
-  return text + ")";
-}
-
-void print(const Inferred &made) {
-  const InferCoverage &coverage = made.coverage;
-  llvm::outs() << count("operators", coverage.operators) << "; " << count("tensors", coverage.tensors) << "; "
-               << count("constants", coverage.constants) << '\n';
-  if (!made.first)
-    return;
-  llvm::outs() << "operator " << made.first->index << " is the first that " << made.first->why << ": it should be "
-               << sourceName(made.map, made.first->sourceOperator);
-  if (made.first->off > 0)
-    llvm::outs() << ", and is off by " << llvm::format("%.3g", made.first->off) << " of "
-                 << llvm::format("%.3g", made.first->range);
-  llvm::outs() << '\n';
-}
+constexpr auto inferRows = joinRows(ownRows, recordRows<&InferRequest::records>);
 
 void printJson(const Inferred &made, const std::string &written) {
   auto json = [](const InferCoverage::Count &count) {
@@ -82,15 +55,84 @@ void printJson(const Inferred &made, const std::string &written) {
   JsonOutput() << llvm::json::Value(std::move(told)) << '\n';
 }
 
+/// The first records take the place of seeds, as many as there are.
+void useRecords(const InferRequest &request, RecordsOpener &opener, InferOptions &options) {
+  if (request.records.isRandom())
+    return;
+  options.evidence = "records 0 to " + std::to_string(options.seeds.size() - 1);
+  options.inputs = [&opener](llvm::ArrayRef<eval::Port> ports, llvm::StringRef signature,
+                             unsigned run) -> llvm::Expected<std::vector<eval::OwnedTensor>> {
+    auto records = opener(ports, signature);
+    if (!records)
+      return records.takeError();
+    if (run >= (*records)->count())
+      return makeError("at least two records are needed: what the first one shows, the second one has to confirm");
+    return (*records)->read(run);
+  };
+}
+
+llvm::Error takeBound(const InferRequest &request, const Door &door, InferOptions &options) {
+  for (llvm::StringRef words : request.bound) {
+    auto [from, to] = words.split('=');
+    if (from.empty() || to.empty())
+      return makeError(door.spell("bind") + ": \"" + printable(words) + "\" is not A=B");
+    options.bound.emplace_back(from, to);
+  }
+  return llvm::Error::success();
+}
+
+/// RESULT once more, with its map inside.
+llvm::Error embedMap(const std::string &model, const std::string &output, const origin::OriginMap &map) {
+  ImportOptions from;
+  from.map = std::make_shared<const origin::OriginMap>(map);
+  auto imported = importModel(model, from);
+  if (!imported)
+    return imported.takeError();
+  ExportOptions to;
+  to.format = imported->model->format;
+  return write(*imported, output, to);
+}
+
+/// Where what is found goes.
+llvm::Error checkOutputs(InferRequest &request, const std::string &model, const Door &door) {
+  if (request.source.empty())
+    return makeError("needs " + door.spell("source") + "; --help shows examples");
+  if (request.output.empty() && request.embed.empty()) {
+    request.output = model + ".origin.json";
+    if (llvm::sys::fs::exists(request.output))
+      return makeError(printable(request.output, 300) + " is there already; " + door.spell("o") +
+                       " tells where the map goes");
+  }
+  if (!request.embed.empty())
+    if (llvm::Error error = checkOutput(request.embed, {FileKind::Circle, FileKind::Tflite}))
+      return error;
+  return checkRecords(request.records, door);
+}
+
+llvm::Error writeMap(const InferRequest &request, const std::string &model, const origin::OriginMap &map) {
+  if (!request.embed.empty())
+    if (llvm::Error error = embedMap(model, request.embed, map))
+      return error;
+  if (request.output.empty())
+    return llvm::Error::success();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  origin::writeJson(map, os);
+  return writeFile(request.output, text);
+}
+
 llvm::Error inferOrigins(InferRequest &request, Words words, const Door &door, Verdict &verdict) {
   std::string model;
   if (llvm::Error error = takeModel(model, words))
     return error;
-  if (request.source.empty())
-    return makeError("needs " + door.spell("source") + "; --help shows examples");
-  std::string output = request.output.empty() ? model + ".origin.json" : request.output;
-  if (request.output.empty() && llvm::sys::fs::exists(output))
-    return makeError(printable(output, 300) + " is there already; " + door.spell("o") + " tells where the map goes");
+  if (llvm::Error error = checkOutputs(request, model, door))
+    return error;
+  InferOptions options;
+  options.seeds = {request.seed, request.seed + 1};
+  RecordsOpener opener(request.records, door);
+  useRecords(request, opener, options);
+  if (llvm::Error error = takeBound(request, door, options))
+    return error;
   door.phase("reading");
   PayloadStore store;
   ImportOptions alone;
@@ -105,22 +147,17 @@ llvm::Error inferOrigins(InferRequest &request, Words words, const Door &door, V
   if (!sourceFile || !resultFile)
     return firstError(sourceFile, resultFile);
   door.phase("executing");
-  InferOptions options;
-  options.seeds = {request.seed, request.seed + 1};
   auto made = infer(*source, (*sourceFile)->view(), *result, (*resultFile)->view(), options);
   if (!made)
     return made.takeError();
   for (const std::string &text : made->notes)
     door.note(text);
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  origin::writeJson(made->map, os);
-  if (llvm::Error error = writeFile(output, text))
+  if (llvm::Error error = writeMap(request, model, made->map))
     return error;
   if (request.json)
-    printJson(*made, output);
+    printJson(*made, request.output.empty() ? request.embed : request.output);
   else
-    print(*made);
+    llvm::outs() << summaryOf(*made);
   verdict = made->coverage.whole() && !made->first ? Verdict::Holds : Verdict::Refused;
   return llvm::Error::success();
 }
@@ -135,6 +172,8 @@ const Command inferCommand = makeCommand<inferOrigins>(
     "find it.\n\n"
     "  origin-infer --source net.tflite theirs.tflite              writes theirs.tflite.origin.json\n"
     "  origin-infer --source net.tflite -o map.json theirs.circle\n"
+    "  origin-infer --source net.tflite --embed=known.circle theirs.circle   a file that carries its map\n"
+    "  origin-infer --source net.tflite --data=records/ theirs.tflite        run on two of your own records\n"
     "  origin-dump --check --source net.tflite theirs.tflite       is it true?\n"
     "\nExit status: 0 all of it was found, 1 bad input or usage, or the two are not related, 2 a part was found, or "
     "an\n"

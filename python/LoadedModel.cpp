@@ -6,6 +6,7 @@
 #include "origin/check/Check.h"
 #include "origin/codec/Json.h"
 #include "quantize/Ranges.h"
+#include "report/infer/Infer.h"
 #include "report/origin/Words.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -325,6 +326,25 @@ static ImportOptions alone() {
   ImportOptions options;
   options.origin = OriginMode::Restart;
   return options;
+}
+
+llvm::Expected<ModelPtr> LoadedModel::infer(const LoadedModel &source, unsigned seed) const {
+  auto from = source.import(alone()), own = import(alone());
+  if (!from || !own)
+    return firstError(from, own);
+  report::InferOptions options;
+  options.seeds = {seed, seed + 1};
+  auto made = report::infer(*from, source.tables->view(), *own, tables->view(), options);
+  if (!made)
+    return inFile(path(), made.takeError());
+  auto file = bytes();
+  auto model = fromBytes({reinterpret_cast<const char *>(file.data()), file.size()}, path());
+  if (!model)
+    return model;
+  (*model)->notes = std::move(made->notes);
+  (*model)->notes.push_back(llvm::StringRef(report::summaryOf(*made)).rtrim().str());
+  (*model)->map = std::make_shared<const origin::OriginMap>(std::move(made->map));
+  return model;
 }
 
 llvm::Expected<std::string> LoadedModel::metricsCsv(report::Rows rows, const LoadedModel *source) const {

@@ -38,6 +38,8 @@ public:
   /// The same model, with the range of each tensor.
   llvm::Expected<ModelPtr> calibrate(commands::RecordRequest request) const;
   llvm::Expected<quantize::Statistics> statistics(Open open) const;
+  /// The same model, with the origins in `source` that are found by what both compute.
+  llvm::Expected<ModelPtr> infer(const LoadedModel &source, unsigned seed) const;
 
   /// Answers about origins; an error where there is no map.
   llvm::Expected<std::string> mapJson() const;

@@ -29,7 +29,7 @@ std::vector<std::string> timesOf(const Session &session, unsigned seed) {
 void agree(const std::string &text, int folded, double most = 1e-5, double steps = 1) {
   auto model = parse(text);
   ASSERT_TRUE(model) << text;
-  for (unsigned threads : {1u, 2u}) {
+  for (unsigned threads : threadCounts()) {
     CompileOptions options = fastOptions();
     options.threads = threads;
     Difference difference = compare(*model, text, 1, options);

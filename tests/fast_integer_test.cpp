@@ -63,7 +63,7 @@ void agree(const Case &c, double most = 0) {
   ASSERT_TRUE(model) << text;
   auto reference = compile(*model);
   ASSERT_TRUE(static_cast<bool>(reference)) << text << llvm::toString(reference.takeError());
-  for (unsigned threads : {1u, 2u}) {
+  for (unsigned threads : threadCounts()) {
     CompileOptions options = fastOptions();
     options.threads = threads;
     auto fast = compile(*model, options);

@@ -52,7 +52,7 @@ void agree(const Case &c, double most, unsigned threads = 1, double steps = 0) {
 
 void agreeForAllSizes(const Case &c) {
   for (const char *type : {"i8", "i16", "f32", "f64"})
-    for (unsigned threads : {1u, 2u})
+    for (unsigned threads : threadCounts())
       agree({replaced(c.inputs, "$T", type), replaced(c.constants, "$T", type), replaced(c.op, "$T", type), c.fast}, 0,
             threads);
 }
@@ -568,7 +568,7 @@ TEST(FastOperators, OperandsThatBroadcast) {
         "[5,4,256] [256]", "[300,5] [300,1]", "[4,1,3] [1,700,3]", "[2,0,3] [3]", "[1] [1]", "[] [3,2]"}) {
     auto [x, y] = llvm::StringRef(shapes).split(' ');
     size_t fast = shapes == llvm::StringRef("[2,0,3] [3]") ? 0 : 1;
-    for (unsigned threads : {1u, 2u}) {
+    for (unsigned threads : threadCounts()) {
       for (const char *op : {"ADD", "SUB", "MUL", "DIV"})
         agree({"%x: f32" + x.str() + ", %y: f32" + y.str(), "", std::string("%z: f32 = ") + op + "(%x, %y)", fast},
               1e-6, threads);
@@ -601,7 +601,7 @@ TEST(FastOperators, ScalesFarApart) {
 TEST(FastOperators, EightBitsAndFloats) {
   for (const char *type : {"i8", "u8"})
     for (const char *shape : {"[]", "[1,3]", "[90,100]"})
-      for (unsigned threads : {1u, 2u}) {
+      for (unsigned threads : threadCounts()) {
         std::string quantised = std::string(type) + shape + " q{scale=0.0078125, zero_point=5}";
         agree({"%x: f32" + std::string(shape), "", "%y: " + quantised + " = QUANTIZE(%x)"}, 0, threads, 1);
         agree({"%x: " + quantised, "", "%y: f32 = DEQUANTIZE(%x)"}, 1e-6, threads);
@@ -708,7 +708,7 @@ TEST(FastOperators, MediaPipesTransposedConvolution) {
     auto with = [&](llvm::StringRef filter, llvm::StringRef constants, size_t fast) {
       std::string channels = llvm::StringRef(form.filter).split(',').first.str();
       std::string bias = "%b: f32[" + channels + "] = const seed 3 uniform -1 1";
-      for (unsigned threads : {1u, 2u})
+      for (unsigned threads : threadCounts())
         agree({"%x: f32[" + std::string(form.image) + "]" + filter.str(), bias + "\n" + constants.str(),
                "%y: f32[" + std::string(form.result) + "] = CUSTOM \"Convolution2DTransposeBias\"(%x, %w, %b)" +
                    words({form.padding, form.strideX, form.strideY}),
@@ -723,7 +723,7 @@ TEST(FastOperators, MediaPipesTransposedConvolution) {
 TEST(FastOperators, MediaPipesPoolingAndBack) {
   for (const char *channels : {"1", "5", "16", "37"})
     for (int32_t activation : {0, 3})
-      for (unsigned threads : {1u, 2u}) {
+      for (unsigned threads : threadCounts()) {
         // Neither padding nor stride is the window's.
         agree({"%x: f32[2,9,7," + std::string(channels) + "]", "",
                "%y: f32[2,5,3," + std::string(channels) + "], %i: f32[2,5,3," + channels +
@@ -766,7 +766,7 @@ TEST(FastOperators, WholeNumbers) {
       std::string inputs = std::string("%x: ") + type + x.str() + ", %y: " + type + y.str();
       for (const char *op : {"ADD", "SUB", "MUL", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE"})
         if (type == llvm::StringRef("i32") || op != llvm::StringRef("SQUARED_DIFFERENCE"))
-          for (unsigned threads : {1u, 2u})
+          for (unsigned threads : threadCounts())
             agree({inputs, "", std::string("%z: ") + type + " = " + op + "(%x, %y)"}, 0, threads);
       for (const char *op : {"DIV", "FLOOR_DIV", "FLOOR_MOD"})
         for (const char *by : {"3", "-7", "-1", "1"})

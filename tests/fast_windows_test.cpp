@@ -54,7 +54,7 @@ std::string image(const Shape4 &shape, int batch = 2) {
 void agree(const std::string &text, size_t fast) {
   auto model = parse(text);
   ASSERT_TRUE(model) << text;
-  for (unsigned threads : {1u, 2u}) {
+  for (unsigned threads : threadCounts()) {
     CompileOptions options = fastOptions();
     options.threads = threads;
     Difference difference = compare(*model, text, 1, options);

@@ -363,6 +363,52 @@ def lies(networks, folder, failed):
             failed("the chain does not say that a map was inferred")
 
 
+def ends(networks, folder, failed):
+    """Inputs in another order, by name, from records; and a file that carries what was found."""
+    folder = Path(folder)
+    text = ("origo 1\nmodel circle\nsubgraph @main({}: f32[1,4], {}: f32[1,4]) -> (%y) {{\n"
+            "  %s: f32[1,4] = SUB({}, {})\n  %y: f32[1,4] = TANH(%s)\n}}\n")
+    paths = {}
+    for name, words in (("straight", ("%a", "%b", "%a", "%b")), ("turned", ("%q", "%p", "%p", "%q"))):
+        (folder / f"{name}.origo").write_text(text.format(*words))
+        paths[name] = folder / f"{name}.circle"
+        run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", folder / f"{name}.origo", paths[name])
+
+    def found(what, status, *words, says=""):
+        said = run(BIN / "origin-infer", "--source", paths["straight"], "-o", folder / "ends.json", *words, paths["turned"])
+        if said.returncode != status or says not in said.stdout + said.stderr:
+            failed(f"{what}: exit {said.returncode}, {said.stdout}{said.stderr}")
+
+    found("inputs in another order", 0)
+    found("bound as they are", 0, "--bind=a=p", "--bind=b=q")
+    found("bound the wrong way", 2, "--bind=a=q", "--bind=b=p", says="computes something else")
+    found("bound to what is not there", 1, "--bind=a=nobody", says='the result has no input "nobody"')
+    found("bound to nothing", 1, "--bind=a", says="is not A=B")
+    for name, values in (("x", range(8)), ("y", range(8, 16)), ("alone", range(8))):
+        (folder / f"{name}.bin").write_bytes(struct.pack("8f", *(v / 8 - 1 for v in values)))
+    for name, records in (("two", ("x", "y")), ("one", ("alone",))):
+        (folder / f"{name}.txt").write_text("".join(f"{folder / each}.bin\n" for each in records))
+    found("records", 0, f"--data={folder / 'two.txt'}")
+    if "records 0 to 1" not in json.loads((folder / "ends.json").read_text())["target"]["inferred"]:
+        failed("the map does not say that records were the evidence")
+    found("one record", 1, f"--data={folder / 'one.txt'}", says="at least two records")
+    found("no record", 1, f"--data={folder / 'none.txt'}", says="none.txt")
+    pair = Pair("embed", networks / "mobilenet_unfused_f32.tflite", folder)
+    if not pair.make("-O1", 1):
+        return failed("no result to embed in")
+    known = folder / "known.circle"
+    said = run(BIN / "origin-infer", "--source", pair.source, "--embed", known, pair.forgotten)
+    checked = run(BIN / "origin-dump", "--check", "--source", pair.source, known)
+    if said.returncode or checked.stdout != "ok\n" or list(folder.glob("*.origin.json")) != [folder / "result.circle.origin.json"]:
+        failed(f"a file that carries its map: {said.stderr}{checked.stdout}{checked.stderr}")
+    if not json.loads(run(BIN / "origin-dump", "--json", known).stdout)["chain"][-1].get("inferred"):
+        failed("the file that carries its map does not say that it was inferred")
+    kept = pair.forgotten.read_bytes()
+    said = run(BIN / "origin-infer", "--source", pair.source, "--embed", pair.forgotten, pair.forgotten)
+    if said.returncode != 1 or pair.forgotten.read_bytes() != kept:
+        failed("RESULT is written upon")
+
+
 def costs(folder, failed):
     """Time is linear in lines of operators, with equal users and numbers that cannot be told apart."""
     for shape in ("relu", "add"):
@@ -403,6 +449,7 @@ def main():
             liars(folders[0], folder, failed)
             dropped(folders[0], folder, failed)
             lies(folders[0], folder, failed)
+            ends(folders[0], folder, failed)
             costs(folder, failed)
             two = [run(BIN / "origin-infer", "--source", folders[0] / "resnet_f32.tflite", "-o",
                        Path(folder) / "none.json", folders[0] / f"{name}.tflite") for name in ("bert_f32", "unet_f32")]

@@ -548,6 +548,19 @@ class Model:
         source = source or self._source
         return self._native.check(source._native if source else None)
 
+    def infer(self, source: "Model", *, seed: int = 1) -> "Model":
+        """The same model with its origins in `source`, found by what both compute, as `origo infer` does.
+
+        For what another program made of `source`. The last of its notes says how much was found.
+
+        >>> import origo
+        >>> source = origo.load("res/while.origo")
+        >>> stripped = origo.load(bytes(source.optimize(embed_origin="none")))
+        >>> stripped.infer(source).check()
+        []
+        """
+        return Model(self._native.infer(source._native, seed), source)
+
     def view(
         self,
         source: Optional["Model"] = None,

@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <cmath>
 #include <set>
@@ -737,6 +738,54 @@ bool isListed(const Imported &model, const ModelView &file) {
          });
 }
 
+llvm::Error checkBound(const Model &source, const Model &result, const InferOptions &options) {
+  auto find = [](const Model &model, llvm::StringRef name) -> const Value * {
+    for (const auto &graph : model.subgraphs)
+      for (const Value *input : graph->inputs)
+        if (input->name == name)
+          return input;
+    return nullptr;
+  };
+  for (const auto &[name, other] : options.bound) {
+    const Value *from = find(source, name), *to = find(result, other);
+    if (!from || !to)
+      return makeError(llvm::Twine("the ") + (from ? "result" : "source") + " has no input \"" +
+                       printable(from ? other : name) + "\"");
+    if (eval::product(from->shape) != eval::product(to->shape))
+      return makeError("input \"" + printable(name) + "\" of the source has another number of elements than input \"" +
+                       printable(other) + "\" of the result");
+  }
+  return llvm::Error::success();
+}
+
+/// Other ways to bind the inputs of the first subgraphs than by their order, where their sizes allow several.
+std::vector<InferOptions> otherOrders(const Model &source, const Model &result, const InferOptions &options) {
+  std::vector<InferOptions> orders;
+  if (source.subgraphs.empty() || result.subgraphs.empty() || !options.bound.empty())
+    return orders;
+  const auto &from = source.subgraphs[0]->inputs, &to = result.subgraphs[0]->inputs;
+  constexpr size_t most = 3; // six orders
+  if (from.size() != to.size() || from.size() < 2 || from.size() > most)
+    return orders;
+  llvm::SmallVector<size_t> order;
+  for (size_t i = 0; i < from.size(); ++i)
+    order.push_back(i);
+  while (std::next_permutation(order.begin(), order.end())) {
+    InferOptions other = options;
+    llvm::StringSet<> names;
+    bool fits = true;
+    for (auto [i, input] : llvm::enumerate(to)) {
+      const Value &same = *from[order[i]];
+      fits &= names.insert(input->name).second && eval::product(same.shape) == eval::product(input->shape) &&
+              isReal(same) == isReal(*input);
+      other.bound.emplace_back(same.name.str(), input->name.str());
+    }
+    if (fits)
+      orders.push_back(std::move(other));
+  }
+  return orders;
+}
+
 void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
   for (auto [g, graph] : llvm::enumerate(map.target.subgraphs)) {
     graph.source = {static_cast<uint32_t>(g)};
@@ -759,8 +808,8 @@ void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
 
 } // namespace
 
-llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Imported &result,
-                               const ModelView &resultFile, const InferOptions &options) {
+static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &sourceFile, Imported &result,
+                                             const ModelView &resultFile, const InferOptions &options) {
   for (auto [model, file] : {std::pair(&source, &sourceFile), std::pair(&result, &resultFile)})
     if (!isListed(*model, *file))
       return makeError(model->lineage.source->format == "onnx"
@@ -774,9 +823,12 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
   map.target.format = result.lineage.source->format;
   map.target.fingerprint = fingerprint(resultFile);
   map.target.content = content(resultFile);
-  map.target.inferred = "structure, constants, and operators executed on seeds";
-  for (uint32_t seed : options.seeds)
-    map.target.inferred += " " + std::to_string(seed);
+  map.target.inferred = "structure, constants, and operators executed on " + options.evidence;
+  if (options.evidence.empty()) {
+    map.target.inferred += "seeds";
+    for (uint32_t seed : options.seeds)
+      map.target.inferred += " " + std::to_string(seed);
+  }
   listTarget(resultFile, map);
   if (map.source.fingerprint == map.target.fingerprint && map.source.content == map.target.content) {
     becomeIdentity(map, made.coverage);
@@ -785,6 +837,8 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
   if (source.model->subgraphs.empty() || result.model->subgraphs.empty() || !source.model->operatorCount() ||
       !result.model->operatorCount())
     return makeError("a model without operators has nothing that origins could be found of");
+  if (llvm::Error error = checkBound(*source.model, *result.model, options))
+    return error;
   source.model->number();
   result.model->number();
   auto unrelated = [&] { return made.coverage.related * 5 < made.coverage.live; };
@@ -825,6 +879,23 @@ llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Im
                      violations.front().text);
   if (made.first)
     made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
+  return made;
+}
+
+llvm::Expected<Inferred> infer(Imported &source, const ModelView &sourceFile, Imported &result,
+                               const ModelView &resultFile, const InferOptions &options) {
+  auto made = inferInOrder(source, sourceFile, result, resultFile, options);
+  if (made && !made->first)
+    return made;
+  // What differs may be the order of inputs only.
+  for (const InferOptions &order : otherOrders(*source.model, *result.model, options)) {
+    auto other = inferInOrder(source, sourceFile, result, resultFile, order);
+    if (other && !other->first) {
+      llvm::consumeError(made.takeError());
+      return other;
+    }
+    llvm::consumeError(other.takeError());
+  }
   return made;
 }
 

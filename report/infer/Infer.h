@@ -1,5 +1,6 @@
 #pragma once
 
+#include "eval/Session.h"
 #include "import/Import.h"
 #include "origin/Files.h"
 
@@ -7,6 +8,13 @@ namespace origo::report {
 
 struct InferOptions {
   std::vector<uint32_t> seeds = {1, 2}; ///< the first one finds relations, the others have to agree
+  /// What the source's inputs are in a run, counted from 0 as the seeds are; nothing, or no function: random numbers.
+  std::function<llvm::Expected<std::vector<eval::OwnedTensor>>(llvm::ArrayRef<eval::Port> inputs,
+                                                               llvm::StringRef signature, unsigned run)>
+      inputs;
+  /// Inputs that are the same, by their names in the source and in the result.
+  std::vector<std::pair<std::string, std::string>> bound;
+  std::string evidence; ///< what the runs were, for the map; empty: the seeds
 };
 
 /// How much of the result has been found in the source.
@@ -51,5 +59,8 @@ struct Inferred {
 /// the models; their names are for the map. An error: they are not related.
 llvm::Expected<Inferred> infer(Imported &source, const origin::ModelView &sourceFile, Imported &result,
                                const origin::ModelView &resultFile, const InferOptions &options = {});
+
+/// How much was found in one line, and in another one what computes something else.
+std::string summaryOf(const Inferred &made);
 
 } // namespace origo::report

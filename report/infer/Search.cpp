@@ -149,7 +149,7 @@ const RealTensor *InferSearch::own(const Value &constant) {
   return known->second ? &*known->second : nullptr;
 }
 
-llvm::Error InferSearch::runSource(uint32_t seed) {
+llvm::Error InferSearch::runSource(unsigned run) {
   for (auto it = numbers.begin(); it != numbers.end();)
     it = it->first->isConstant() ? std::next(it) : numbers.erase(it);
   if (!session)
@@ -165,7 +165,7 @@ llvm::Error InferSearch::runSource(uint32_t seed) {
     }
     if (!done.insert(*graph).second)
       continue;
-    if (llvm::Error error = runSignature(signature, seed))
+    if (llvm::Error error = runSignature(signature, run))
       return error;
   }
   return llvm::Error::success();
@@ -223,21 +223,36 @@ void InferSearch::completeSource(uint32_t seed) {
   }
 }
 
-llvm::Error InferSearch::runSignature(const std::string &signature, uint32_t seed) {
-  auto ports = session->inputs(signature);
-  if (!ports)
-    return ports.takeError();
+llvm::Expected<std::vector<OwnedTensor>> InferSearch::inputsOf(llvm::ArrayRef<Port> ports, llvm::StringRef signature,
+                                                               unsigned run) const {
   std::vector<OwnedTensor> given;
-  for (auto [i, port] : llvm::enumerate(*ports)) {
-    auto made = randomInput(port, static_cast<unsigned>(i), seed);
+  if (options.inputs) {
+    auto told = options.inputs(ports, signature, run);
+    if (!told || told->size() == ports.size())
+      return told;
+  }
+  for (auto [i, port] : llvm::enumerate(ports)) {
+    auto made = randomInput(port, static_cast<unsigned>(i), options.seeds[run]);
     if (!made)
       return made.takeError();
     given.push_back(std::move(*made));
+  }
+  return given;
+}
+
+llvm::Error InferSearch::runSignature(const std::string &signature, unsigned number) {
+  auto ports = session->inputs(signature);
+  if (!ports)
+    return ports.takeError();
+  auto given = inputsOf(*ports, signature, number);
+  if (!given)
+    return given.takeError();
+  for (auto [port, tensor] : llvm::zip(*ports, *given)) {
     Tensor view;
-    view.type = given.back().type;
-    view.shape = given.back().shape;
+    view.type = tensor.type;
+    view.shape = tensor.shape;
     view.quantization = port.value->quantization;
-    view.storage = given.back().bytes;
+    view.storage = tensor.bytes;
     numbers[port.value] = RealTensor::of(view);
   }
   RunOptions run;
@@ -247,8 +262,18 @@ llvm::Error InferSearch::runSignature(const std::string &signature, uint32_t see
     if (!numbers.count(&value)) // of what is computed again and again, the first time counts
       numbers.emplace(&value, RealTensor::of(tensor));
   };
-  auto outputs = session->run(std::vector<TensorRef>(given.begin(), given.end()), run);
+  auto outputs = session->run(std::vector<TensorRef>(given->begin(), given->end()), run);
   return outputs ? llvm::Error::success() : outputs.takeError();
+}
+
+/// The input of `from` that an input of the result was said to be; null: nothing was said.
+const Value *InferSearch::boundTo(const Value &input, const Subgraph &from) const {
+  for (const auto &[name, other] : options.bound)
+    if (input.name == other)
+      for (const Value *candidate : from.inputs)
+        if (candidate->name == name)
+          return candidate;
+  return nullptr;
 }
 
 llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
@@ -262,11 +287,16 @@ llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
                  llvm::all_of(llvm::zip(from.inputs, to.inputs),
                               [&](auto pair) { return fits(*std::get<0>(pair), *std::get<1>(pair)); });
   llvm::DenseSet<const Value *> taken;
+  for (const Value *input : to.inputs)
+    if (const Value *bound = boundTo(*input, from)) {
+      taken.insert(bound);
+      inOrder = false;
+    }
   for (auto [i, input] : llvm::enumerate(to.inputs)) {
-    const Value *match = inOrder ? from.inputs[i] : nullptr;
+    const Value *match = inOrder ? from.inputs[i] : boundTo(*input, from);
     // A shape of its own, a type of its own, a name: the best of what is free.
     int best = -1;
-    for (const Value *candidate : inOrder ? llvm::ArrayRef<Value *>() : llvm::ArrayRef<Value *>(from.inputs)) {
+    for (const Value *candidate : match ? llvm::ArrayRef<Value *>() : llvm::ArrayRef<Value *>(from.inputs)) {
       if (taken.contains(candidate) || !fits(*candidate, *input))
         continue;
       int score = 4 * (llvm::ArrayRef<int32_t>(candidate->shape) == llvm::ArrayRef<int32_t>(input->shape)) +
@@ -1112,8 +1142,10 @@ llvm::Error InferSearch::run() {
     }
   }
   bool isFirst = true;
-  for (uint32_t seed : options.seeds) {
-    if (llvm::Error error = runSource(seed)) {
+  for (auto [number, seed] : llvm::enumerate(options.seeds)) {
+    if (llvm::Error error = runSource(static_cast<unsigned>(number))) {
+      if (options.inputs)
+        return error;
       std::string why = llvm::toString(std::move(error));
       if (isFirst)
         notes.push_back("the source does not run on random inputs, so its operators are executed one by one: " + why);

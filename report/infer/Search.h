@@ -83,9 +83,12 @@ private:
   };
   static constexpr size_t mostNearby = 64;
 
-  llvm::Error runSource(uint32_t seed);
-  llvm::Error runSignature(const std::string &signature, uint32_t seed);
+  llvm::Error runSource(unsigned run);
+  llvm::Error runSignature(const std::string &signature, unsigned run);
+  llvm::Expected<std::vector<eval::OwnedTensor>> inputsOf(llvm::ArrayRef<eval::Port> ports, llvm::StringRef signature,
+                                                          unsigned run) const;
   llvm::Error pairInputs(const Subgraph &from, const Subgraph &to);
+  const Value *boundTo(const Value &input, const Subgraph &from) const;
   void pairGraphs(const Subgraph &from, const Subgraph &to);
   void visit(const Operator &op);
   void verify();
