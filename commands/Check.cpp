@@ -153,9 +153,10 @@ llvm::Error checkModel(CheckRequest &request, Words words, const Door &door, Ver
   Prediction prediction = predict(*imported->model, *target);
   std::optional<Mendings> mended;
   if (request.mends) {
-    auto found = mendings(model, *options, *target, door);
+    options->payloads = true;
+    auto found = mendings([&](PayloadStore &own) { return load(model, *options, own, door); }, *target);
     if (!found)
-      return found.takeError();
+      return inFile(model, found.takeError());
     mended = std::move(*found);
     for (Violation &violation : violations)
       violation.mendedBy = mendingText(violation, *mended);

@@ -1,6 +1,5 @@
 #include "commands/Mending.h"
 
-#include "commands/Files.h"
 #include "quantize/Plan.h"
 #include "report/target/Prediction.h"
 
@@ -112,16 +111,14 @@ void addSigning(Pipeline &pipeline, std::shared_ptr<const report::Target> target
     pipeline.add(*entry.pass, entry.scopes);
 }
 
-llvm::Expected<Mendings> mendings(const std::string &model, const ImportOptions &options, const report::Target &target,
-                                  const Door &door) {
+llvm::Expected<Mendings> mendings(llvm::function_ref<llvm::Expected<Imported>(PayloadStore &)> load,
+                                  const report::Target &target) {
   Mendings all;
   // What no number changes for goes first.
   static const Mends everything[] = {Mends::WithinOneStep, Mends::HybridToFloat};
   for (size_t count : {size_t{0}, std::size(everything)}) {
     PayloadStore store;
-    ImportOptions whole = options;
-    whole.payloads = true;
-    auto imported = load(model, whole, store, door);
+    auto imported = load(store);
     if (!imported)
       return imported.takeError();
     Follower follower(*imported->model, target);
@@ -139,7 +136,7 @@ llvm::Expected<Mendings> mendings(const std::string &model, const ImportOptions 
     };
     run.onRewrite = [&](const RewriteEvent &event) { follower.follow(event); };
     if (llvm::Error error = runPipeline(*imported->model, pipeline, store, run))
-      return inFile(model, std::move(error));
+      return error;
     for (auto &[place, text] : follower.found(*imported->model, target))
       if (std::string &known = all[place]; known.empty())
         known = text;

@@ -1,9 +1,10 @@
 #pragma once
 
-#include "commands/Door.h"
 #include "import/Import.h"
 #include "passes/Pipeline.h"
 #include "report/target/Target.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
 
@@ -16,8 +17,8 @@ void addSigning(Pipeline &pipeline, std::shared_ptr<const report::Target> target
 /// What mends a refusal: the passes of -O2 behind which the target takes what became of the operator, and the option
 /// that they need; empty: none is known. By subgraph and position.
 using Mendings = std::map<std::pair<unsigned, unsigned>, std::string>;
-/// Rewrites the model in memory to see.
-llvm::Expected<Mendings> mendings(const std::string &model, const ImportOptions &options, const report::Target &target,
-                                  const Door &door);
+/// Rewrites the model in memory to see, each time that `load` gives it.
+llvm::Expected<Mendings> mendings(llvm::function_ref<llvm::Expected<Imported>(PayloadStore &)> load,
+                                  const report::Target &target);
 
 } // namespace origo::commands

@@ -13,6 +13,8 @@ namespace origo::commands {
 struct ObserveOptions {
   std::string trace;   ///< file of JSON lines, one a rewrite
   std::string history; ///< file for origin-view
+  std::string remarks; ///< file of what was left undone: .json, else a text
+  std::string hot;     ///< what origin-dump --join --json wrote: what takes time comes first
   bool stats = false, timePasses = false;
   std::string explain;                 ///< name or id of a source operator
   std::vector<std::string> printAfter; ///< passes

@@ -85,6 +85,14 @@ constexpr std::array ownRows{
     option<&Request::observe, &ObserveOptions::history>(
         "history", "file", "Write the rewrites in few bytes, and why operators stayed, for origin-view",
         {.category = looking, .writes = true}),
+    option<&Request::observe, &ObserveOptions::remarks>(
+        "remarks", "file",
+        "Write what was left undone, by source layer: what the target refuses, and rules that declined; JSON where the "
+        "name ends in .json, else a text",
+        {.category = looking, .writes = true}),
+    option<&Request::observe, &ObserveOptions::hot>(
+        "hot", "file", "With --remarks: what takes time first, by what origin-dump --join --json wrote of a profile",
+        {.category = looking}),
     option<&Request::observe, &ObserveOptions::stats>("stats", "Per rule: tried, applied, declined and why", prints),
     option<&Request::observe, &ObserveOptions::timePasses>("time-passes", "Time spent in each pass", prints),
     option<&Request::observe, &ObserveOptions::explain>(
@@ -249,6 +257,8 @@ llvm::Error check(const Request &request, const Door &door) {
     return error;
   if (!request.verifyData.empty() && !request.verifyNumerics)
     return makeError(door.spell("verify-data") + " goes with " + door.spell("verify-numerics"));
+  if (!request.observe.hot.empty() && request.observe.remarks.empty())
+    return makeError(door.spell("hot") + " goes with " + door.spell("remarks"));
   if (request.pricesJson && !request.prices)
     return makeError(door.spell("prices-json") + " goes with " + door.spell("prices"));
   return llvm::Error::success();

@@ -4,6 +4,7 @@
 #include "commands/Door.h"
 #include "commands/Observe.h"
 #include "commands/Origins.h"
+#include "commands/Remarks.h"
 #include "commands/Sparsify.h"
 #include "export/Writer.h"
 #include "import/Import.h"
@@ -124,6 +125,7 @@ private:
   llvm::Error rewrite(Model &model, PayloadStore &store, const RunOptions &options,
                       const Pipeline *instead = nullptr) const;
   llvm::Error write(Imported &imported, const std::string &path, std::vector<std::string> *notes = nullptr) const;
+  llvm::Error writeRemarks(const Imported &imported, const RemarkRecorder &recorder) const;
   llvm::Error runOnce() const;
   void writeReproducer() const;
 };

@@ -6,9 +6,11 @@
 #include "commands/Targets.h"
 #include "ir/OpenFile.h"
 #include "ir/edit/Editor.h"
+#include "origin/Fingerprint.h"
 #include "origin/codec/Json.h"
 #include "passes/VerifyAlgebra.h"
 #include "quantize/Records.h"
+#include "report/join/Compare.h"
 #include "report/target/Prediction.h"
 
 #include "llvm/Support/Path.h"
@@ -294,6 +296,37 @@ llvm::Error Job::verify(Verdict &verdict) const {
   return inFile(request.input, makeError("computes something else after " + (*wrong)->text));
 }
 
+/// What would mend a refusal is tried on the result, which is made once more for it.
+llvm::Error Job::writeRemarks(const Imported &imported, const RemarkRecorder &recorder) const {
+  Remarks remarks{imported, recorder, target.get(), {}, nullptr};
+  SourceTimes times;
+  if (!request.observe.hot.empty()) {
+    auto join = readFile(request.observe.hot, report::readJoinSummary);
+    if (!join)
+      return join.takeError();
+    if (join->fingerprint != "sha256:" + origin::hex(imported.lineage.source->fingerprint))
+      return inFile(request.observe.hot, makeError("is about another source than " + printable(request.input, 300)));
+    for (auto &[id, row] : join->operators)
+      times[id] = row.second;
+    remarks.times = &times;
+  }
+  if (target) {
+    auto again = [&](PayloadStore &store) -> llvm::Expected<Imported> {
+      auto made = readChanged(store);
+      if (made)
+        if (llvm::Error error = rewrite(*made->model, store, options(*made->model)))
+          return error;
+      return made;
+    };
+    auto mends = mendings(again, *target);
+    if (!mends)
+      return inFile(request.input, mends.takeError());
+    remarks.mends = std::move(*mends);
+  }
+  bool isJson = llvm::StringRef(request.observe.remarks).ends_with_insensitive(".json");
+  return writeFile(request.observe.remarks, isJson ? remarksJson(remarks) : remarksText(remarks));
+}
+
 llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_ref<void()> broken) const {
   llvm::Expected<Imported> imported = read(store);
   if (!imported)
@@ -309,6 +342,9 @@ llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_re
     return error;
   RunOptions run = options(model);
   (*observer)->attach(run);
+  RemarkRecorder recorder;
+  if (!request.observe.remarks.empty())
+    recorder.attach(run);
   std::set<std::string> refusals; // a rule may be wrong at many places
   run.onRefusal = [&](llvm::StringRef text) {
     if (refusals.insert(text.split(':').first.str()).second)
@@ -324,6 +360,9 @@ llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_re
   }
   if (llvm::Error error = (*observer)->finish(llvm::errs()))
     return error;
+  if (!request.observe.remarks.empty())
+    if (llvm::Error error = writeRemarks(*imported, recorder))
+      return error;
   result.imported = std::move(*imported);
   return result;
 }

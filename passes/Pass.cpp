@@ -9,9 +9,9 @@ namespace origo {
 #undef PASS
 
 llvm::StringRef phaseName(Phase phase) {
-  static constexpr llvm::StringLiteral names[] = {"in each phase", "decompose and resolve", "recognise",
-                                                  "layout",        "fuse and fold",         "quantise",
-                                                  "shape for back ends"};
+  static constexpr llvm::StringLiteral names[] = {
+      "in each phase", "decompose and resolve", "recognise", "layout", "fuse and fold",
+      "quantise",      "shape for back ends"};
   return names[static_cast<unsigned>(phase)];
 }
 
@@ -32,6 +32,20 @@ std::vector<Op> Rule::roots() const {
   roots.erase(std::unique(roots.begin(), roots.end()), roots.end());
   return roots;
 }
+
+/// Has it more than `most` operators, in some alternative?
+static bool hasMore(const Expr &pattern, unsigned most) {
+  const Expr::Node &node = *pattern.key();
+  bool isOperator = node.kind == Expr::Kind::Operation;
+  if (isOperator && most == 0)
+    return true;
+  unsigned left = most - (isOperator ? 1 : 0);
+  return llvm::any_of(node.operands, [&](const Expr &operand) { return hasMore(operand, left); }) ||
+         llvm::any_of(node.named, [&](const auto &operand) { return hasMore(operand.second, left); }) ||
+         (node.each && hasMore(*node.each, left));
+}
+
+bool Rule::isOfSeveral() const { return hasMore(pattern, 1); }
 
 llvm::ArrayRef<Pass> allPasses() {
   static const std::vector<Pass> passes = {

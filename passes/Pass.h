@@ -26,6 +26,8 @@ struct Rule {
   Build build; ///< null: of equal operators
   /// The operators that the pattern can have at its root.
   std::vector<BuiltinOperator> roots() const;
+  /// Has the pattern an operator besides its root?
+  bool isOfSeveral() const;
 };
 
 /// Whether a pass is in -O2, which applies it only where the target takes more of what it makes than of what was there.

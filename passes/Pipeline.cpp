@@ -250,11 +250,12 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
       ++s.tried;
       ++(result.isApplied() ? s.applied : s.declined[result.declined().str()]);
     }
-    if (options.onAttempt) {
-      std::string reason = result.declined().str();
-      if (!result.isApplied() && rule.build)
-        reason += rw.furthest(rule.pattern, op);
-      options.onAttempt(op, origins, pass, rule, reason);
+    if (options.onAttempt || options.onDecline) {
+      std::string reached = !result.isApplied() && rule.build ? rw.furthest(rule.pattern, op) : "";
+      if (options.onDecline && !result.isApplied() && rule.build && reached.empty())
+        options.onDecline(op, pass, rule, result.declined());
+      if (options.onAttempt)
+        options.onAttempt(op, origins, pass, rule, result.declined().str() + reached);
     }
     if (result.isApplied())
       return check(pass.name); // the operator is gone; what took its place is on the worklist

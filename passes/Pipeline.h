@@ -49,6 +49,8 @@ struct RunOptions {
   /// Told of each attempt at an operator, applied (`reason` is empty) or declined. The operator may be erased by then.
   /// Where the pattern was not found, the reason tells how far it got, which statistics leave out.
   std::function<void(const Operator &, IdSet origins, const Pass &, const Rule &, llvm::StringRef reason)> onAttempt;
+  /// Told of each rule whose pattern was found at an operator and that declined all the same.
+  std::function<void(const Operator &, const Pass &, const Rule &, llvm::StringRef reason)> onDecline;
   std::optional<Format> format; ///< of the file that is written; none: the model's own. Rules make what it has.
   /// Why an operator that a rule would create is not wanted, so that the rule declines; empty: it is. Null: all are.
   std::function<std::string(const Operator &)> refuses;

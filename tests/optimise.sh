@@ -229,6 +229,44 @@ grep -q 'i8\[2,2\] q{scale=0.25.*name "w" = const \[-100, 0, 127, 10\]' out.orig
 "$run" -O2 --allow-one-step --target signed.json byte.origo byte_out.origo 2>log && ! grep -q i8 byte_out.origo || fail "one operator is not worth two bridges"
 grep -q 'main(%x: u8.*(%y)' out.origo && grep -q '%y: u8' out.origo || fail "the interface has changed: $(<out.origo)"
 
+# What is left undone: what the target refuses and what would mend it, and rules that declined; hottest first.
+cat >left.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,2]) -> (%y, %s) {
+  %w: f32[2,2] = const [1, 2, 3, 4]
+  %f: f32[1,2] = FULLY_CONNECTED(%x, %w)
+  %s: f32[1,2] = SIN(%f)
+  %m: f32[1,2] = NEG(%f)
+  %y: f32[1,2] = HARD_SWISH(%m)
+}
+END
+cat >few.json <<'END'
+{"target": "few", "ops": {"FULLY_CONNECTED": {}, "NEG": {}, "ADD": {}, "MUL": {}, "RELU6": {}}}
+END
+"$run" --target few.json --remarks=left.json left.origo left.tflite 2>log || fail "--remarks: $(<log)"
+"$run" --target few.json --remarks=left.txt left.origo left.tflite 2>log || fail "--remarks: $(<log)"
+grep -q 'SIN at 0:1, from s' left.txt && grep -q 'refused: the target has no SIN; mended by: none known' left.txt || fail "SIN: $(<left.txt)"
+grep -q 'refused: the target has no HARD_SWISH; mended by: decompose-hard-swish' left.txt || fail "HARD_SWISH: $(<left.txt)"
+grep -q 'FULLY_CONNECTED' left.txt && fail "what is taken is refused: $(<left.txt)"
+python3 - <<'END' || fail "left.json: $(<left.json)"
+import json
+told = json.load(open("left.json"))
+rows = told["remarks"]
+assert (told["format"], told["version"], told["target"]) == ("origo-remarks", 1, "few"), told
+assert [(r["op"], r["operator"], r["origins"], r["layers"]) for r in rows] == [("SIN", 1, [1], ["s"]), ("HARD_SWISH", 3, [3], ["y"])], rows
+assert rows[0]["mended_by"] is None and "decompose-hard-swish" in rows[1]["mended_by"] and "ns" not in rows[0], rows
+END
+"$run" left.origo as_is.tflite 2>log
+printf 'name,us\nf,1\ns,1\nm,2\ny,5\n' >profile.csv
+"$bin/origin-dump" --join profile.csv --json as_is.tflite >hot.json
+"$run" --target few.json --remarks=hot.txt --hot=hot.json as_is.tflite left.tflite 2>log || fail "--hot: $(<log)"
+[[ $(head -n 1 hot.txt) == *"5.000 us"*"HARD_SWISH at 0:3"* ]] || fail "the slowest is not first: $(<hot.txt)"
+refused 'goes with --remarks' "$run" --hot=hot.json left.origo left.tflite
+refused 'is about another source' "$run" --remarks=x.txt --hot=hot.json net.origo x.circle
+refused 'nowhere.json' "$run" --remarks=x.txt --hot=nowhere.json left.origo x.tflite
+[[ ! -e x.txt && ! -e x.tflite && ! -e x.circle ]] || fail "something is written where the times are wrong"
+
 # INSTANCE_NORM and its like are not made for a .tflite.
 cat >norm.origo <<'END'
 origo 1

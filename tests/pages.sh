@@ -46,7 +46,7 @@ NET
   mkdir records && perl -e 'print pack("f<*", 0, -10, 1, 2)' >records/0
   ;;
 profiles) mobilenet && block 1 >kernels.json ;;
-targets) block 2 >npu.json ;;
+targets) block 3 >npu.json ;;
 viewers) mobilenet && circle2circle --origin=ignore res/mobilenet_v2.origo net.tflite ;;
 onecc | cookbook)
   circle2circle res/mobilenet_v2.origo net.tflite 2>/dev/null

@@ -249,6 +249,8 @@ class Model:
         verify_data: Optional[Path] = None,
         trace: Optional[Path] = None,
         history: Optional[Path] = None,
+        remarks: Optional[Path] = None,
+        hot: Optional[Path] = None,
         fuel: Optional[int] = None,
         origin: Literal["continue", "restart", "ignore"] = "continue",
         embed_origin: Literal["names", "full", "ids", "none"] = "names",
