@@ -70,6 +70,9 @@ constexpr std::array ownRows{
                                    "results change least (GPTQ); for 4 bits; with data"),
     option<&Request::biasCorrection>("bias-correction",
                                      "Adds to biases what rounding of the weights takes from the mean; with data"),
+    option<&Request::best>("best",
+                           "Tries these options, and ways to take ranges, on every fifth record, which calibration does "
+                           "not see then, and takes what is best; with at least five records"),
     option<&Request::verbose>("verbose", "Ignored, for compatibility; results are always reported",
                               {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
     option<&Request::verifyEach>("verify-each", "Verifies the model after each rewrite"),
@@ -156,6 +159,12 @@ llvm::Error check(const Request &request, const Door &door) {
     return makeError("types of ends alone are for a model that is quantised, which takes no data and no other options; "
                      "to quantise one, give " +
                      scheme);
+  if (request.best && (!request.scheme || request.scheme == Name::Float16))
+    return makeError(door.spell("best") + " goes with " + scheme + " int8, int16x8, dynamic or weights");
+  if (request.best && request.records.isRandom())
+    return makeError(door.spell("best") + " chooses by records: give " + door.spell("data"));
+  if (request.best && request.blockSize)
+    return makeError(door.spell("best") + " does not go with " + door.spell("block_size"));
   if (request.smooth && !(*request.smooth >= 0 && *request.smooth <= 1))
     return makeError(door.spell("smooth") + " takes a number from 0 to 1");
   if (!request.labels.empty() && request.records.isRandom())
@@ -172,6 +181,9 @@ static llvm::Error quantizeFile(Request &request, Words words, const Door &door,
   if (!request.score.empty() && (isStream(input) || isStream(output)))
     return makeError(door.spell("score") + " needs files that the command can read, and \"-\" is none");
   uint64_t before = 0, after = 0;
+  request.again = [&](PayloadStore &store) { return load(input, {}, store, door); };
+  if (request.best && isStream(input))
+    return makeError(door.spell("best") + " reads the model several times, and \"-\" can be read once");
   auto change = [&](Imported &imported, PayloadStore &store) {
     before = imported.bytes;
     return run(request, imported, store, door, verdict);

@@ -25,6 +25,9 @@ struct QuantizeRequest {
   bool clipsWeights = false, perTensor = false, perChannelDense = false;
   int32_t blockSize = 0;
   bool equalize = false, absorb = false, gptq = false, biasCorrection = false;
+  bool best = false;                        ///< what of these is best is tried, see commands/Best.h
+  std::optional<quantize::Summary> summary; ///< how records' ranges become one; none: the least and the greatest
+  std::function<llvm::Expected<Imported>(PayloadStore &)> again; ///< the model once more, for `best`
   std::optional<double> smooth;
   bool verbose = false, verifyEach = false;
   OriginRequest origins;

@@ -80,8 +80,9 @@ llvm::Error equalizeChannels(Model &model, PayloadStore &store, bool verifyEach)
   return runPasses(model, store, verifyEach, {"equalize-channels"});
 }
 
-llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open) {
+llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, bool histograms) {
   CalibrateOptions options;
+  options.histograms = histograms;
   options.compile.engine = eval::Engine::Fast;
   return quantize::calibrate(model, open, options);
 }
@@ -162,10 +163,6 @@ void leaveCarried(const Model &model, Statistics &statistics) {
   llvm::erase_if(statistics.tensors, [&](const Statistics::Tensor &tensor) {
     return recordedRange(*model.subgraphs[tensor.subgraph]->values[tensor.index]);
   });
-}
-
-llvm::Error setRanges(Model &model, const Statistics &statistics, std::vector<std::string> &silent) {
-  return quantize::setRanges(model, statistics, {{Summary::Mode::Percentile, 0, 100}}, silent);
 }
 
 bool lacksRanges(const Model &model, const Scheme &scheme) {

@@ -51,9 +51,10 @@ llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach);
 /// it is.
 llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
 
-/// Takes ranges as record-minmax does with min and max.
-llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open);
-llvm::Error setRanges(Model &model, const quantize::Statistics &statistics, std::vector<std::string> &silent);
+/// From the least to the greatest number of all records.
+inline constexpr quantize::Summary wholeRange{quantize::Summary::Mode::Percentile, 0, 100};
+/// Takes ranges as record-minmax does.
+llvm::Expected<quantize::Statistics> calibrate(Model &model, quantize::OpenRecords open, bool histograms = false);
 /// Have tensors that the model computes ranges, as record-minmax notes them?
 bool carriesRanges(const Model &model);
 /// Leaves those tensors out that have one.

@@ -1,3 +1,4 @@
+#include "commands/Best.h"
 #include "commands/Labels.h"
 #include "commands/Quantize.h"
 #include "commands/Related.h"
@@ -209,7 +210,7 @@ llvm::Expected<Statistics> Quantization::statistics() {
   if (!request.statisticsFile.empty())
     return readFile(request.statisticsFile, Statistics::parse);
   door.phase("executing");
-  return calibrate(model, records);
+  return calibrate(model, records, request.summary && Summary::needsHistograms(request.summary->mode));
 }
 
 /// Ranges that the model carries stay where data are there for something else, unless its numbers are others by now
@@ -227,7 +228,7 @@ llvm::Error Quantization::takeRanges() {
   if (keeps)
     leaveCarried(model, *taken);
   std::vector<std::string> silent;
-  if (llvm::Error error = setRanges(model, *taken, silent))
+  if (llvm::Error error = setRanges(model, *taken, Summaries{request.summary.value_or(wholeRange)}, silent))
     return error;
   if (carries)
     door.note(keeps ? "the ranges that the model carries are kept; " + door.spell("data") + " is for the corrections"
@@ -384,6 +385,13 @@ llvm::Error Quantization::changeEnds() {
 } // namespace
 
 llvm::Error run(const Request &request, Imported &imported, PayloadStore &store, const Door &door, Verdict &verdict) {
+  if (request.best) {
+    auto chosen = chooseBest(request, door);
+    if (!chosen)
+      return chosen.takeError();
+    chosen->best = false;
+    return run(*chosen, imported, store, door, verdict);
+  }
   Quantization quantization(request, imported, store, door, verdict);
   return request.onlyEnds()         ? quantization.changeEnds()
          : request.onlyParameters() ? quantization.changeParameters()

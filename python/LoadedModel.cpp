@@ -227,8 +227,9 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(commands::OptimizeRequest request
                std::move(notes));
 }
 
-llvm::Expected<ModelPtr> LoadedModel::quantize(const commands::QuantizeRequest &request) const {
+llvm::Expected<ModelPtr> LoadedModel::quantize(commands::QuantizeRequest request) const {
   std::vector<std::string> notes;
+  request.again = [this](PayloadStore &) { return import(); };
   commands::Door door = doorFor(commands::quantizeCommand, notes);
   if (llvm::Error error = commands::check(request, door))
     return error;

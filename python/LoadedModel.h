@@ -34,7 +34,7 @@ public:
   llvm::Error save(const std::string &path, bool sideFile) const;
 
   llvm::Expected<ModelPtr> optimize(commands::OptimizeRequest request) const;
-  llvm::Expected<ModelPtr> quantize(const commands::QuantizeRequest &request) const;
+  llvm::Expected<ModelPtr> quantize(commands::QuantizeRequest request) const;
   /// The same model, with the range of each tensor.
   llvm::Expected<ModelPtr> calibrate(commands::RecordRequest request) const;
   llvm::Expected<quantize::Statistics> statistics(Open open) const;

@@ -423,7 +423,7 @@ std::unique_ptr<Model> quantised(const std::string &path, PayloadStore &store) {
     llvm::consumeError(statistics.takeError());
     return nullptr;
   }
-  llvm::cantFail(commands::setRanges(model, *statistics, silent));
+  llvm::cantFail(setRanges(model, *statistics, {commands::wholeRange}, silent));
   llvm::cantFail(commands::quantizeModel(model, {}, store, {}));
   clearRanges(model);
   return std::move(imported->model);

@@ -34,6 +34,31 @@ circle-quantizer --scheme int8 --per-tensor --equalize --absorb --verify-each --
 origin-dump --check --source net.tflite absorbed.tflite >check || fail "--absorb: $(<check)"
 (($(circledump --origins absorbed.tflite | grep -c 'absorb-bias') > 1)) || fail '--absorb does nothing'
 
+# --best takes what is of use, and says so; judged on digits that it never saw. Where nothing is, the file is as without it.
+best=$(noise --scheme int8 --weight_bits 4 --best)
+grep -q 'records that are held out' stderr && grep -q '% off instead of' stderr || fail "--best says nothing: $(<stderr)"
+alone=$(noise --scheme int8 --weight_bits 4)
+((best > alone + 500)) || fail "--best: $best instead of $alone"
+quantise --scheme int8 --weight_bits 4 --best
+cp made.tflite once.tflite
+quantise --scheme int8 --weight_bits 4 --best
+cmp -s once.tflite made.tflite || fail '--best is not the same a second time'
+cat >plain.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,28,28,1]) -> (%y) {
+  %y: f32[1,28,28,1] = RELU(%x)
+}
+END
+circle2circle plain.origo plain.tflite 2>stderr
+circle-quantizer --scheme int8 --input_data digits/images plain.tflite plain8.tflite 2>stderr || fail "$(<stderr)"
+circle-quantizer --scheme int8 --best --input_data digits/images plain.tflite best8.tflite 2>stderr || fail "$(<stderr)"
+grep -q 'nothing takes a hundredth off\|ranges by' stderr || fail "--best of what cannot be better: $(<stderr)"
+refused 'give --data' circle-quantizer --scheme int8 --best --input_data random digits/digits.tflite none.tflite
+refused 'goes with --scheme' circle-quantizer --scheme float16 --best --input_data digits/images digits/digits.tflite none.tflite
+mkdir few && cp $(ls digits/images/* | head -n 4) few
+refused 'at least five' circle-quantizer --scheme int8 --best --input_data few digits/digits.tflite none.tflite
+
 quantise --scheme dynamic --gptq --bias-correction
 cp made.tflite once.tflite
 quantise --scheme dynamic --gptq --bias-correction

@@ -96,7 +96,7 @@ std::unique_ptr<Quantised> quantised(const std::string &text, const commands::Tf
     };
     auto statistics = commands::calibrate(*result->model, open);
     std::vector<std::string> silent;
-    llvm::Error error = statistics ? commands::setRanges(*result->model, *statistics, silent) : statistics.takeError();
+    llvm::Error error = statistics ? quantize::setRanges(*result->model, *statistics, {commands::wholeRange}, silent) : statistics.takeError();
     EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
     EXPECT_TRUE(silent.empty());
   }

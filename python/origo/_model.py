@@ -305,6 +305,7 @@ class Model:
         absorb: bool = False,
         gptq: bool = False,
         bias_correction: bool = False,
+        best: bool = False,
         verify_each: bool = False,
         embed_origin: Literal["names", "full", "ids", "none"] = "names",
         quantize_dequantize_weights: Optional[Tuple[str, str, str]] = None,
