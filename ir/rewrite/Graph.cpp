@@ -1,14 +1,25 @@
 #include "ir/rewrite/Graph.h"
 
 #include "ir/rewrite/SameOptions.h"
+#include "ir/rewrite/Turn.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
 
 namespace origo::rewrite {
+
+static std::string &mistakeOfTurn() {
+  thread_local std::string text;
+  return text;
+}
+void Turn::begin() { mistakeOfTurn().clear(); }
+void Turn::mistake(const llvm::Twine &text) {
+  if (mistakeOfTurn().empty())
+    mistakeOfTurn() = text.str();
+}
+const std::string &Turn::mistaken() { return mistakeOfTurn(); }
 
 /// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a
 /// float.
@@ -86,33 +97,38 @@ unsigned positionOf(const OperatorInfo &row, llvm::StringRef name) {
   const OperandInfo *found =
       llvm::find_if(row.operands, [&](const OperandInfo &operand) { return operand.name == name; });
   if (found == row.operands.end())
-    llvm::report_fatal_error(row.name + " has no operand " + name);
-  return static_cast<unsigned>(found - row.operands.begin());
+    Turn::mistake(row.name + " has no operand " + name);
+  return found == row.operands.end() ? ~0u : static_cast<unsigned>(found - row.operands.begin());
 }
 
 unsigned Node::position(llvm::StringRef name) const {
   if (name == "filter" && op->code == Op::FULLY_CONNECTED)
     name = "weights";
-  return positionOf(info(), name);
+  if (op->info())
+    return positionOf(info(), name);
+  Turn::mistake(op->opName() + " has no operand " + name);
+  return ~0u;
 }
 
 bool Node::hasOptionsOf(Node other) const { return op->code == other.op->code && sameOptions(*op, *other.op); }
 
-int64_t Node::option(llvm::StringRef name) const {
-  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
+static const wire::Field *optionOf(const Operator &op, llvm::StringRef name) {
+  const wire::TableType *type = op.info() ? op.info()->optionsType() : nullptr;
   const wire::Field *field = type ? type->find(name) : nullptr;
   if (!field)
-    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
+    Turn::mistake(op.opName() + " has no option " + name);
+  return field;
+}
+
+int64_t Node::option(llvm::StringRef name) const {
+  const wire::Field *field = optionOf(*op, name);
   const flatbuffers::Table *table = op->options.table ? op->options.table : op->options2().table;
-  return table ? wire::integer(*table, *field) : field->defaultInteger;
+  return !field ? 0 : table ? wire::integer(*table, *field) : field->defaultInteger;
 }
 
 double Node::realOption(llvm::StringRef name) const {
-  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
-  const wire::Field *field = type ? type->find(name) : nullptr;
-  if (!field)
-    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
-  return op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
+  const wire::Field *field = optionOf(*op, name);
+  return !field ? 0 : op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
 }
 
 bool Integers::isPermutation(size_t rank) const {

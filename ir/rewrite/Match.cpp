@@ -20,7 +20,7 @@ Tensor Match::at(unsigned operand, const Expr &name) const {
 Node Match::op(const Expr &operation) const {
   Operator *found = operations.lookup(operation.key());
   if (!found) {
-    misuse = "an operator was looked into that is no part of the match";
+    Turn::mistake("an operator was looked into that is no part of the match");
     return root();
   }
   inspected.push_back(found);
@@ -30,7 +30,7 @@ Node Match::op(const Expr &operation) const {
 Node Match::op(unsigned operand, const Expr &operation) const {
   Operator *found = operand < each.size() ? each[operand].operations.lookup(operation.key()) : nullptr;
   if (!found) {
-    misuse = "an operator was looked into that is no part of the match";
+    Turn::mistake("an operator was looked into that is no part of the match");
     return root();
   }
   inspected.push_back(found);
@@ -472,6 +472,8 @@ RewriteResult Match::replace(std::vector<std::pair<Tensor, Expr>> values, Source
 }
 
 RewriteResult Match::answer(RewriteResult said) const {
+  if (!said.isRefused() && !Turn::mistaken().empty())
+    return RewriteResult::refused(Turn::mistaken());
   if (said.isRefused() || said.isApplied() == applied)
     return said;
   return RewriteResult::refused(applied ? "the rule declines, and has replaced the match"

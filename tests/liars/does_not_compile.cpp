@@ -52,7 +52,7 @@ Rule numbersByValue() {
 Rule inPlace() {
   auto x = any();
   return {"in-place", "", relu(x), [=](Match &m) {
-            (void)m.root().option("axis");
+            (void)m.root().activation();
             LIE(m.root().op->options = {};)     // error: private
             LIE(m.root().code() = Op::ABS;)     // error: lvalue|assignable
             LIE(m.root().setOption("axis", 1);) // error: setOption
