@@ -22,7 +22,7 @@ static Payload payloadOf(llvm::ArrayRef<int64_t> numbers, TensorType type) {
 /// A constant that stands for nothing yet, outside of the graph's lists until the rewrite is put in.
 Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
                       llvm::ArrayRef<Value *> parents) {
-  Value &value = engine.newConstant(*match.root().op->subgraph(), std::move(payload));
+  Value &value = engine.newConstant(*match.root().op()->subgraph(), std::move(payload));
   value.type = type;
   value.hasShape = true;
   value.shape = shape;
@@ -35,7 +35,7 @@ Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> 
 }
 
 Value *Build::pendingResult(llvm::StringRef label) {
-  Value &value = engine.newValue(*match.root().op->subgraph());
+  Value &value = engine.newValue(*match.root().op()->subgraph());
   value.hasShape = true;
   value.hasRank = match.consumed.front()->result()->hasRank; // files say it of all tensors or of none
   value.name = label;
@@ -49,7 +49,7 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   Operator *op = engine.newOperator(operands.size());
   scratch.push_back(op);
   op->code = code;
-  op->parent = match.root().op->parent; // what it calls is found from there
+  op->parent = match.root().op()->parent; // what it calls is found from there
   model.makeOperands(*op, operands.size());
   for (auto [use, value] : llvm::zip_equal(op->operands(), operands))
     use.value = value;
@@ -68,8 +68,11 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
     if (!field)
       return mistake(row->name + " has no option " + option.name) != nullptr;
     edits.push_back({.slot = field->slot, .integer = option.value, .real = option.real});
-    if (option.parent)
-      match.read.push_back(option.parent.value);
+    if (!option.parent)
+      continue;
+    if (!Turn::isNow(option.parent.turn, "a number"))
+      return fail(Turn::mistaken()) != nullptr;
+    match.read.push_back(option.parent.value());
   }
   op.options = model.editOptions(op.options, edits);
   return true;
@@ -93,10 +96,10 @@ static void shapeAs(Value &value, const Value &like) {
 /// In the place of `like`, of which nobody else may know.
 Value *Build::variable(Value &like, const Storage &storage) {
   bool own = like.isVariable && like.otherUses == 0;
-  like.forEachUse([&](Use &use) { own &= use.user() == match.root().op; });
+  like.forEachUse([&](Use &use) { own &= use.user() == match.root().op(); });
   if (!own || (like.buffer && !like.buffer->payload.empty()))
     return fail("another operator has its variable, or that begins with numbers");
-  Value &value = engine.newValue(*match.root().op->subgraph());
+  Value &value = engine.newValue(*match.root().op()->subgraph());
   shapeAs(value, like);
   value.type = storage.type;
   value.quantization = storage.quantization;
@@ -120,8 +123,8 @@ bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator
     const Value *original = base ? base->result(i) : nullptr;
     if (node.typeOf) {
       value->type = node.typeOf.type();
-      value->quantization = node.typeOf.value->quantization;
-      shapeAs(*value, *node.shapeOf.value);
+      value->quantization = node.typeOf.described().quantization;
+      shapeAs(*value, node.shapeOf.described());
     } else {
       shapeAs(*value, original ? *original : *op.operand(0));
       value->hasRank |= !original && op.operand(0)->isConstant(); // a scalar too
@@ -197,8 +200,11 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   Value *value = nullptr;
   switch (node.kind) {
   case Expr::Kind::Bound:
-    asked.insert(node.bound.value);
-    return node.bound.value;
+    value = node.bound.value();
+    if (!value && node.bound)
+      return fail(Turn::mistaken());
+    asked.insert(value);
+    return value;
   case Expr::Kind::Number: {
     auto number = static_cast<float>(node.number);
     value = literal(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))), TensorType::FLOAT32,
@@ -207,8 +213,14 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   }
   case Expr::Kind::Integers: {
     auto count = static_cast<int32_t>(node.integers.size());
+    llvm::SmallVector<Value *, 2> parents;
+    for (const Tensor &parent : node.integers.parents)
+      if (Value *own = parent.value())
+        parents.push_back(own);
+      else
+        return fail(Turn::mistaken());
     value = literal(payloadOf(node.integers.numbers, node.integerType), node.integerType, {count},
-                    engine.label(match.root(), label), node.integers.parents);
+                    engine.label(match.root(), label), parents);
     break;
   }
   case Expr::Kind::Shape: {
@@ -224,9 +236,9 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     break;
   }
   case Expr::Kind::Variable:
-    if (!node.bound || !node.stored.front())
+    if (!node.bound.value() || !node.stored.front())
       return mistake("a variable is made in the place of none");
-    value = variable(*node.bound.value, *node.stored.front().storage);
+    value = variable(*node.bound.value(), *node.stored.front().storage);
     break;
   case Expr::Kind::Fold:
     value = build(node.operands.front(), true, label);
@@ -502,7 +514,7 @@ RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
   if (match.applied)
     return RewriteResult::refused("a match is replaced once");
   for (const auto &[tensor, expression] : values) {
-    Value *old = tensor.value;
+    Value *old = tensor.value();
     if (!old || !old->producer() || !llvm::is_contained(match.consumed, old->producer()))
       Turn::mistake("what is replaced is no result of an operator of the match");
     else if (llvm::any_of(replaced, [&](const Replaced &item) { return item.old == old; }))

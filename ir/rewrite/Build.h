@@ -1,7 +1,6 @@
 #pragma once
 
 #include "ir/rewrite/Rewriter.h"
-#include "ir/rewrite/Turn.h"
 
 namespace origo {
 struct ResultType;

@@ -42,7 +42,6 @@ RewriteResult Rewriter::apply(llvm::StringRef passName, llvm::StringRef ruleName
   pass = passName;
   rule = ruleName;
   scopes = only;
-  rewrite::Turn::begin();
   rewrite::Match match(*this);
   rewrite::Matcher matcher(match);
   bool found = matcher.find(pattern, root);

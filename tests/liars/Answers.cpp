@@ -64,6 +64,9 @@ static std::vector<Liar> absentLiars() {
       "absent-option-asked", [](Match &m) { return m.root().option("axis") != 0; }, "RELU has no option axis");
   asked(
       "absent-real-asked", [](Match &m) { return m.root().realOption("alpha") != 0; }, "RELU has no option alpha");
+  asked(
+      "unstored", [](Match &m) { return m.resultStored(0).type() == TensorType::INT8; },
+      "what is stored as it is was asked for another type");
   all.push_back(created("absent-given", broadcastTo(Tensor(), list({2, 2})), root,
                         broadcastTo(clone(root).operand(0, x), list({2, 2})).synthetic(SyntheticReason::Broadcast),
                         "operand 0 of BROADCAST_TO is absent"));
