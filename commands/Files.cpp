@@ -2,6 +2,9 @@
 
 #include "commands/Onnx.h"
 #include "export/Writer.h"
+#include "import/Lineage.h"
+#include "ir/OpenFile.h"
+#include "ir/Printable.h"
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
 #include "origin/codec/Json.h"
@@ -65,6 +68,50 @@ llvm::Expected<Imported> asOwnSource(std::unique_ptr<Model> model, llvm::StringR
   return imported;
 }
 
+/// The map that lies beside a text, or that was given for it. One that nobody gave may be of what the text was before
+/// somebody edited it. Null: none.
+static llvm::Expected<std::shared_ptr<const origin::OriginMap>> mapOfText(llvm::StringRef path,
+                                                                          const ImportOptions &options) {
+  std::string beside = path.str() + ".origin.json";
+  if (options.origin != OriginMode::Continue || options.map || !llvm::sys::fs::exists(beside))
+    return options.origin == OriginMode::Continue ? options.map : nullptr;
+  auto map = readFile(beside, origin::readJson);
+  if (!map)
+    return map.takeError();
+  return std::make_shared<const origin::OriginMap>(std::move(*map));
+}
+
+/// A text is its own source, or goes on with the map beside it.
+static llvm::Expected<Imported> ofText(std::unique_ptr<Model> model, llvm::StringRef path,
+                                       const ImportOptions &options) {
+  llvm::StringRef name = llvm::sys::path::filename(path);
+  auto map = mapOfText(path, options);
+  if (!map)
+    return map.takeError();
+  if (!*map)
+    return asOwnSource(std::move(model), name);
+  auto listing = listingOf(*model, model->format);
+  if (!listing)
+    return listing.takeError();
+  const origin::OriginMap &known = **map;
+  if (known.target.fingerprint != (*listing)->fingerprint) {
+    std::string stale = "the origin map is of another model than this text";
+    if (options.map)
+      return makeError(stale + "; use --origin=restart or --origin=ignore");
+    auto imported = asOwnSource(std::move(model), name);
+    if (imported)
+      imported->notes.push_back(printable(path, 300) + ".origin.json: " + stale + "; origins start from the text");
+    return imported;
+  }
+  Imported imported;
+  imported.model = std::move(model);
+  if (llvm::Error error = continueMap(known, (*listing)->fingerprint, (*listing)->content, name.str(),
+                                      (*listing)->format, true, imported))
+    return error;
+  imported.rememberEnds();
+  return imported;
+}
+
 llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options, PayloadStore &store) {
   if (!isConverted(path))
     return importModel(path, options);
@@ -79,7 +126,7 @@ llvm::Expected<Imported> read(llvm::StringRef path, const ImportOptions &options
   if (!model)
     return inFile(path, model.takeError());
   (*model)->keep(*file);
-  auto imported = asOwnSource(std::move(*model), llvm::sys::path::filename(path));
+  auto imported = ofText(std::move(*model), path, options);
   if (!imported)
     return inFile(path, imported.takeError());
   imported->bytes = bytes.size();

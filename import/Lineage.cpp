@@ -95,16 +95,7 @@ private:
   Error continueMap(const origin::ModelView &view, origin::OriginMap map, llvm::StringRef what);
   bool continueOneTables(const origin::ModelView &view);
   void restart(const origin::ModelView &view);
-  void appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws,
-                      std::string inferred = "");
 };
-
-void Lineages::appendThisFile(std::vector<origin::ChainEntry> chain, const origin::Digest &fingerprint, uint32_t laws,
-                              std::string inferred) {
-  chain.push_back({baseName(source), formatName(source), fingerprint, laws, std::move(inferred)});
-  model.run = chain.size();
-  imported.lineage.chain = std::move(chain);
-}
 
 void Lineages::restart(const origin::ModelView &view) {
   model.becomeSource();
@@ -126,16 +117,9 @@ Error Lineages::continueMap(const origin::ModelView &view, origin::OriginMap map
     return makeError("stale origin map: " + what + " leads to a model with the fingerprint " +
                      origin::hex(map.target.fingerprint).substr(0, 16) + "…, and that of this one is " +
                      origin::hex(fingerprint).substr(0, 16) + "…; use --origin=restart or --origin=ignore");
-  bool retrained = options.payloads && map.target.content != origin::content(view);
-  if (retrained)
-    imported.notes.push_back("the weights have changed since the origin map was made: origins hold, relations of "
-                             "constants are dropped");
-  if (Error error = applyMap(map, retrained, model, options.payloads))
-    return error;
-  imported.lineage.retrained = map.retrained || retrained;
-  imported.lineage.source = std::make_shared<origin::Listing>(std::move(map.source));
-  appendThisFile(std::move(map.chain), fingerprint, map.target.laws, std::move(map.target.inferred));
-  return Error::success();
+  origin::Digest content = options.payloads ? origin::content(view) : origin::Digest();
+  return origo::continueMap(std::move(map), fingerprint, content, baseName(source), formatName(source),
+                            options.payloads, imported);
 }
 
 /// ONE's tables say which operators of a first circle file stand behind each operator of subgraph 0, and nothing else.
@@ -203,7 +187,8 @@ bool Lineages::continueOneTables(const origin::ModelView &view) {
   if (IdSet gone = model.sets.minus(model.sets.range(0, count), live); !gone.empty())
     model.tombstones.push_back(
         Tombstone{.fate = Fate::Dead, .ids = gone, .pass = model.passLists.add(0, origin::oneOpTable)});
-  appendThisFile({}, origin::fingerprint(view), 0);
+  imported.lineage.chain = {{baseName(source), formatName(source), origin::fingerprint(view)}};
+  model.run = 1;
   imported.notes.push_back("origins continue from ONE_op_table, which knows operators only: tensors have no relations");
   return true;
 }
@@ -249,6 +234,24 @@ Error Lineages::run() {
 }
 
 } // namespace
+
+Error continueMap(origin::OriginMap map, const origin::Digest &fingerprint, const origin::Digest &content,
+                  std::string name, std::string format, bool payloads, Imported &imported) {
+  bool retrained = payloads && map.target.content != content;
+  if (retrained)
+    imported.notes.push_back("the weights have changed since the origin map was made: origins hold, relations of "
+                             "constants are dropped");
+  if (Error error = applyMap(map, retrained, *imported.model, payloads))
+    return error;
+  origin::Lineage &lineage = imported.lineage;
+  lineage.retrained = map.retrained || retrained;
+  lineage.source = std::make_shared<origin::Listing>(std::move(map.source));
+  lineage.chain = std::move(map.chain);
+  lineage.chain.push_back(
+      {std::move(name), std::move(format), fingerprint, map.target.laws, std::move(map.target.inferred)});
+  imported.model->run = lineage.chain.size();
+  return Error::success();
+}
 
 Error takeLineage(const Source &source, const ImportOptions &options, Imported &imported) {
   return Lineages(source, options, imported).run();

@@ -700,7 +700,7 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
     (tombstones[stone].ofTensors ? tensors : operators).claim(sets, tombstones[stone].ids, stone);
 
   // What cancelled out at several places, or at one while it was still at work elsewhere, left its result at each,
-  // moved perhaps.
+  // moved or rounded perhaps.
   std::vector<std::pair<uint32_t, const Value *>> results;
   auto cancelled = [&](uint32_t id) {
     uint32_t stone = id < operators.owner.size() ? operators.owner[id] : unknown;
@@ -712,8 +712,8 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
     for (const Value *value : visit ? llvm::ArrayRef<Value *>(graph->values) : llvm::ArrayRef<Value *>())
       for (const Relation &relation : value->relations) {
         auto list = steps.get(relation.steps);
-        bool isWhole = llvm::all_of(list, [](const Step &step) {
-          return step.kind == Step::Cast || step.kind == Step::Permute || step.kind == Step::Reshape;
+        bool isWhole = llvm::all_of(list, [](const Step &step) { // a quantised tensor stands for real numbers
+          return llvm::is_contained({Step::Cast, Step::Permute, Step::Reshape, Step::Quantize}, step.kind);
         });
         int32_t producer = isWhole ? sourceGraph.producer(relation.tensor) : -1;
         if (producer >= 0 && cancelled(static_cast<uint32_t>(producer)))

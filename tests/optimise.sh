@@ -57,6 +57,17 @@ grep -q 'told.origo is text and carries no origin map; told.origo.origin.json ha
 "$run" -O0 --embed-origin=none --no-origin-json told.origo told.circle 2>/dev/null
 cp told.origo.origin.json told.circle.origin.json
 [[ $("$bin/origin-dump" --check --source source.circle told.circle 2>/dev/null) == ok ]] || fail "the map beside the text is not true"
+# What reads the text goes on with that map, unless the text is another one by now.
+"$run" -O1 told.origo on.circle 2>stderr || fail "the text is not read: $(<stderr)"
+[[ $("$bin/origin-dump" --check --source source.circle on.circle 2>/dev/null) == ok ]] || fail "the map beside the text is not continued"
+"$bin/origin-dump" --json on.circle | grep -q '"file": "told.origo"' || fail "the text is not among the files on the way"
+"$run" --origin=restart told.origo on.circle 2>/dev/null
+! "$bin/origin-dump" --json on.circle | grep -q '"file": "source.circle"' || fail "the map beside the text is continued unasked"
+cp told.origo.origin.json edited.origo.origin.json
+sed 's/RELU6/RELU/' told.origo >edited.origo
+"$run" edited.origo on.circle 2>stderr || fail "an edited text is refused: $(<stderr)"
+grep -q 'edited.origo.origin.json: the origin map is of another model than this text; origins start' stderr || fail "an edited text without a note: $(<stderr)"
+refused 'the origin map is of another model than this text' "$run" --origin-map told.origo.origin.json net.origo on.circle
 grep -q 'RELU6' net.origo.out.origo || fail "the configuration's flag did nothing"
 "$run" --config net.cfg net.origo other.origo && cmp -s other.origo net.origo.out.origo || fail "the command line does not go first"
 

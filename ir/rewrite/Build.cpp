@@ -22,7 +22,7 @@ static Payload payloadOf(llvm::ArrayRef<int64_t> numbers, TensorType type) {
 /// A constant that stands for nothing yet, outside of the graph's lists until the rewrite is put in.
 Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
                       llvm::ArrayRef<Value *> parents) {
-  Value &value = engine.newConstant(*match.root().op->subgraph(), std::move(payload));
+  Value &value = engine.newConstant(*match.root().op()->subgraph(), std::move(payload));
   value.type = type;
   value.hasShape = true;
   value.shape = shape;
@@ -35,7 +35,7 @@ Value *Build::literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> 
 }
 
 Value *Build::pendingResult(llvm::StringRef label) {
-  Value &value = engine.newValue(*match.root().op->subgraph());
+  Value &value = engine.newValue(*match.root().op()->subgraph());
   value.hasShape = true;
   value.hasRank = match.consumed.front()->result()->hasRank; // files say it of all tensors or of none
   value.name = label;
@@ -49,7 +49,7 @@ Operator *Build::detached(Op code, llvm::ArrayRef<Value *> operands) {
   Operator *op = engine.newOperator(operands.size());
   scratch.push_back(op);
   op->code = code;
-  op->parent = match.root().op->parent; // what it calls is found from there
+  op->parent = match.root().op()->parent; // what it calls is found from there
   model.makeOperands(*op, operands.size());
   for (auto [use, value] : llvm::zip_equal(op->operands(), operands))
     use.value = value;
@@ -65,13 +65,14 @@ bool Build::setOptions(Operator &op, llvm::ArrayRef<Expr::Option> options) {
   llvm::SmallVector<wire::ScalarEdit, 4> edits;
   for (const Expr::Option &option : options) {
     const wire::Field *field = row->optionsType() ? row->optionsType()->find(option.name) : nullptr;
-    if (!field) {
-      match.misuse = model.copy((row->name + " has no option " + option.name).str());
-      return fail(match.misuse) != nullptr;
-    }
+    if (!field)
+      return mistake(row->name + " has no option " + option.name) != nullptr;
     edits.push_back({.slot = field->slot, .integer = option.value, .real = option.real});
-    if (option.parent)
-      match.read.push_back(option.parent.value);
+    if (!option.parent)
+      continue;
+    if (!Turn::isNow(option.parent.turn, "a number"))
+      return fail(Turn::mistaken()) != nullptr;
+    match.read.push_back(option.parent.value());
   }
   op.options = model.editOptions(op.options, edits);
   return true;
@@ -95,10 +96,10 @@ static void shapeAs(Value &value, const Value &like) {
 /// In the place of `like`, of which nobody else may know.
 Value *Build::variable(Value &like, const Storage &storage) {
   bool own = like.isVariable && like.otherUses == 0;
-  like.forEachUse([&](Use &use) { own &= use.user() == match.root().op; });
+  like.forEachUse([&](Use &use) { own &= use.user() == match.root().op(); });
   if (!own || (like.buffer && !like.buffer->payload.empty()))
     return fail("another operator has its variable, or that begins with numbers");
-  Value &value = engine.newValue(*match.root().op->subgraph());
+  Value &value = engine.newValue(*match.root().op()->subgraph());
   shapeAs(value, like);
   value.type = storage.type;
   value.quantization = storage.quantization;
@@ -122,8 +123,8 @@ bool Build::describeResults(Operator &op, const Expr::Node &node, const Operator
     const Value *original = base ? base->result(i) : nullptr;
     if (node.typeOf) {
       value->type = node.typeOf.type();
-      value->quantization = node.typeOf.value->quantization;
-      shapeAs(*value, *node.shapeOf.value);
+      value->quantization = node.typeOf.described().quantization;
+      shapeAs(*value, node.shapeOf.described());
     } else {
       shapeAs(*value, original ? *original : *op.operand(0));
       value->hasRank |= !original && op.operand(0)->isConstant(); // a scalar too
@@ -162,9 +163,7 @@ bool Build::setResults(Operator &op, const Expr::Node &node, const Operator *bas
     llvm::consumeError(types.takeError());
     if (!known || (types->front().type == value->type && mayHaveShape(*value, types->front().shape)))
       return true;
-    match.misuse = "the result of what is created is said to be what it is not";
-    fail(match.misuse);
-    return false;
+    return mistake("the result of what is created is said to be what it is not") != nullptr;
   }
   if (!types) {
     fail(llvm::toString(types.takeError()));
@@ -201,8 +200,11 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   Value *value = nullptr;
   switch (node.kind) {
   case Expr::Kind::Bound:
-    asked.insert(node.bound.value);
-    return node.bound.value;
+    value = node.bound.value();
+    if (!value && node.bound)
+      return fail(Turn::mistaken());
+    asked.insert(value);
+    return value;
   case Expr::Kind::Number: {
     auto number = static_cast<float>(node.number);
     value = literal(Payload::owned(std::string(reinterpret_cast<char *>(&number), sizeof(number))), TensorType::FLOAT32,
@@ -211,8 +213,14 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
   }
   case Expr::Kind::Integers: {
     auto count = static_cast<int32_t>(node.integers.size());
+    llvm::SmallVector<Value *, 2> parents;
+    for (const Tensor &parent : node.integers.parents)
+      if (Value *own = parent.value())
+        parents.push_back(own);
+      else
+        return fail(Turn::mistaken());
     value = literal(payloadOf(node.integers.numbers, node.integerType), node.integerType, {count},
-                    engine.label(match.root(), label), node.integers.parents);
+                    engine.label(match.root(), label), parents);
     break;
   }
   case Expr::Kind::Shape: {
@@ -228,7 +236,9 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     break;
   }
   case Expr::Kind::Variable:
-    value = variable(*node.bound.value, *node.stored.front().storage);
+    if (!node.bound.value() || !node.stored.front())
+      return mistake("a variable is made in the place of none");
+    value = variable(*node.bound.value(), *node.stored.front().storage);
     break;
   case Expr::Kind::Fold:
     value = build(node.operands.front(), true, label);
@@ -241,10 +251,8 @@ Value *Build::build(const Expr &expression, bool folding, llvm::StringRef label)
     if (folding)
       return fail("a fold has one result");
     value = build(node.operands.front(), false, label);
-    if (value && (!value->definer || node.result >= value->definer->results().size())) {
-      match.misuse = "what is created has no such result";
-      return fail(match.misuse);
-    }
+    if (value && (!value->definer || node.result >= value->definer->results().size()))
+      return mistake("what is created has no such result");
     value = value ? value->definer->result(node.result) : nullptr;
     break;
   default:
@@ -304,6 +312,19 @@ static void copyOptions(Operator &to, const Operator &from) {
   to.setCustomOptions(from.customOptions());
 }
 
+/// Are those there that such an operator needs? What is a copy may lack what the original does.
+bool Build::hasOperands(const OperatorInfo &row, llvm::ArrayRef<Value *> operands, const Operator *base) {
+  for (auto [i, value] : llvm::enumerate(operands)) {
+    bool mayLack = row.code == Op::CUSTOM || (base && i < base->numOperands() && !base->operand(i));
+    for (size_t known = 0; known < row.operands.size() && known <= i; ++known)
+      mayLack |= row.operands[known].optional && (known == i || row.operands[known].variadic);
+    if (!value && !mayLack)
+      return mistake("operand " + llvm::Twine(i) + " of " + row.name + " is absent") != nullptr;
+  }
+  return row.accepts(operands.size()) || (base && operands.size() == base->numOperands()) ||
+         mistake(row.name + " does not take " + llvm::Twine(operands.size()) + " operands");
+}
+
 Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringRef label) {
   const Expr::Node &node = *expression.key();
   Created item{nullptr, {}};
@@ -312,16 +333,12 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     item.originals.push_back(match.operations.lookup(original.key()));
   if (node.kind == Expr::Kind::Clone && node.originals.empty())
     item.originals.push_back(match.consumed.front());
-  if (llvm::is_contained(item.originals, nullptr)) {
-    match.misuse = "what is copied is no part of the match";
-    return fail(match.misuse);
-  }
+  if (llvm::is_contained(item.originals, nullptr))
+    return mistake("what is copied is no part of the match");
   Operator *base = item.originals.empty() ? nullptr : item.originals.front();
   for (const Operator *other : item.originals)
-    if (other->code != base->code || other->customCode() != base->customCode()) {
-      match.misuse = "a copy is of operators of several kinds";
-      return fail(match.misuse);
-    }
+    if (other->code != base->code || other->customCode() != base->customCode())
+      return mistake("a copy is of operators of several kinds");
   Op code = base ? base->code : node.codes.front();
   const OperatorInfo &row = *operatorInfo(code);
   auto nameOf = [&](size_t i) { return i < row.operands.size() ? row.operands[i].name : llvm::StringRef("operand"); };
@@ -348,10 +365,8 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   };
   for (const auto &[name, operand] : node.named) {
     bool isFilter = name == "filter" && code == Op::FULLY_CONNECTED; // which calls it weights
-    if (!isFilter && llvm::none_of(row.operands, [&, &name = name](auto &known) { return known.name == name; })) {
-      match.misuse = model.copy((row.name + " has no operand " + name).str());
-      return fail(match.misuse);
-    }
+    if (!isFilter && llvm::none_of(row.operands, [&, &name = name](auto &known) { return known.name == name; }))
+      return mistake(row.name + " has no operand " + name);
     place(base ? Node(base).position(name) : positionOf(row, name), operand);
   }
   for (const auto &[position, operand] : node.placed)
@@ -359,6 +374,8 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
   if (!declined.empty())
     return nullptr;
 
+  if (!hasOperands(row, operands, base))
+    return nullptr;
   item.op = detached(code, operands);
   if (base) {
     item.op->version = base->version;
@@ -379,16 +396,12 @@ Value *Build::buildOperation(const Expr &expression, bool folding, llvm::StringR
     bool same = (node.options.empty() || setOptions(*twin, node.options)) && sameOptions(*twin, *item.op);
     scratch.pop_back();
     engine.recycle(*twin);
-    if (!same) {
-      match.misuse = "a copy is of operators with other options";
-      return fail(match.misuse);
-    }
+    if (!same)
+      return mistake("a copy is of operators with other options");
   }
   item.synthetic = node.synthetic;
-  if (item.synthetic && !isBridge(*item.synthetic, code)) {
-    match.misuse = "what does work of its own is said to be a bridge";
-    return fail(match.misuse);
-  }
+  if (item.synthetic && !isBridge(*item.synthetic, code))
+    return mistake("what does work of its own is said to be a bridge");
   if (base && node.intermediates.empty())
     item.intermediates.append(base->intermediates().begin(), base->intermediates().end());
   for (auto [i, stored] : llvm::enumerate(node.intermediates)) {
@@ -501,20 +514,20 @@ RewriteResult Build::replace(llvm::ArrayRef<std::pair<Tensor, Expr>> values) {
   if (match.applied)
     return RewriteResult::refused("a match is replaced once");
   for (const auto &[tensor, expression] : values) {
-    Value *old = tensor.value;
+    Value *old = tensor.value();
     if (!old || !old->producer() || !llvm::is_contained(match.consumed, old->producer()))
-      match.misuse = "what is replaced is no result of an operator of the match";
+      Turn::mistake("what is replaced is no result of an operator of the match");
     else if (llvm::any_of(replaced, [&](const Replaced &item) { return item.old == old; }))
-      match.misuse = "a result is replaced twice";
+      Turn::mistake("a result is replaced twice");
     // What stands for a result that nobody uses would count as needed.
-    if (match.misuse.empty() && old->unused())
+    if (Turn::mistaken().empty() && old->unused())
       continue;
-    Value *with = match.misuse.empty() ? build(expression, false, "value") : nullptr;
-    if (!with)
-      fail("an operand is absent");
+    Value *with = Turn::mistaken().empty() ? build(expression, false, "value") : nullptr;
+    if (!with && declined.empty())
+      mistake("what takes the place of a result is absent");
     if (!declined.empty()) {
       abandon();
-      return match.misuse.empty() ? decline(declined) : RewriteResult::refused(match.misuse.str());
+      return Turn::mistaken().empty() ? decline(declined) : RewriteResult::refused(Turn::mistaken());
     }
     replaced.push_back({old, with});
   }

@@ -78,9 +78,15 @@ private:
       declined = reason.str();
     return nullptr;
   }
+  /// The author's, for which the rule is refused.
+  Value *mistake(const llvm::Twine &text) {
+    Turn::mistake(text);
+    return fail(Turn::mistaken());
+  }
   Value *build(const Expr &expression, bool folding, llvm::StringRef label);
   /// What an operator of that kind is for that stands for nothing.
   static SyntheticReason bridgeOf(BuiltinOperator code);
+  bool hasOperands(const OperatorInfo &row, llvm::ArrayRef<Value *> operands, const Operator *base);
   Value *buildOperation(const Expr &expression, bool folding, llvm::StringRef label);
   Value *literal(Payload payload, TensorType type, llvm::ArrayRef<int32_t> shape, llvm::StringRef label,
                  llvm::ArrayRef<Value *> parents = {});

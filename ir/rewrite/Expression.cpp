@@ -64,7 +64,7 @@ Expr Expr::withReal(llvm::StringLiteral option, double value) const {
   return changed([&](Node &n) { n.options.push_back({option, 0, value}); });
 }
 Expr Expr::with(llvm::StringLiteral option, Number value) const {
-  return changed([&](Node &n) { n.options.push_back({option, 0, value.value, Tensor(value.parent)}); });
+  return changed([&](Node &n) { n.options.push_back({option, 0, value.value, value.parent}); });
 }
 Expr Expr::as(Tensor typeAndQuantization, Tensor shape) const {
   return changed([&](Node &n) {

@@ -4,11 +4,35 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
-#include "llvm/Support/ErrorHandling.h"
 
 #include <cmath>
 
 namespace origo::rewrite {
+
+struct Turn::State {
+  uint64_t number = 0;
+  std::string mistake;
+};
+Turn::State &Turn::state() {
+  thread_local State state;
+  return state;
+}
+void Turn::begin() {
+  ++state().number;
+  state().mistake.clear();
+}
+uint64_t Turn::now() { return state().number; }
+void Turn::mistake(const llvm::Twine &text) {
+  if (state().mistake.empty())
+    state().mistake = text.str();
+}
+const std::string &Turn::mistaken() { return state().mistake; }
+bool Turn::isNow(uint64_t turn, const char *what) {
+  if (turn == now())
+    return true;
+  mistake(llvm::Twine(what) + " was kept from an earlier match");
+  return false;
+}
 
 /// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a
 /// float.
@@ -33,12 +57,13 @@ const Value &Tensor::described() const {
     made->type = TensorType(127);
     return made;
   }();
-  return value ? *value : *absent;
+  const Value *own = value();
+  return own ? *own : *absent;
 }
 
 bool Tensor::holdsAllOf(Tensor other) const {
   auto mine = multiples(described()), its = multiples(other.described());
-  return mine && its && value->quantization->scale[0] == other.value->quantization->scale[0] &&
+  return mine && its && described().quantization->scale[0] == other.described().quantization->scale[0] &&
          mine->first <= its->first && mine->second >= its->second;
 }
 
@@ -54,20 +79,28 @@ std::optional<int32_t> Tensor::channelDimension() const {
   return q->dimension;
 }
 
+TensorType Stored::type() const {
+  if (storage && Turn::isNow(turn, "a way to be stored"))
+    return storage->type;
+  Turn::mistake("what is stored as it is was asked for another type");
+  return TensorType(127);
+}
+
 bool Stored::isOf(Tensor tensor) const {
-  return tensor.type() == type() && sameQuantization(tensor.described().quantization, storage->quantization);
+  return tensor.type() == type() && storage && sameQuantization(tensor.described().quantization, storage->quantization);
 }
 
 bool Tensor::isDenseConstant() const {
-  if (!value || !value->isConstant() || value->sparsity() || value->compression || value->externalBuffer ||
-      !value->payload().hasBytes() || !value->elementCount())
+  const Value &own = described();
+  if (!own.isConstant() || own.sparsity() || own.compression || own.externalBuffer || !own.payload().hasBytes() ||
+      !own.elementCount())
     return false;
-  std::optional<uint64_t> size = payloadBytes(value->type, *value->elementCount());
-  return !size || value->payload().size() == *size;
+  std::optional<uint64_t> size = payloadBytes(own.type, *own.elementCount());
+  return !size || own.payload().size() == *size;
 }
 
 bool Tensor::isPackedConstant() const {
-  const Operator *maker = value ? value->producer() : nullptr;
+  const Operator *maker = described().producer();
   return maker && (maker->code == Op::DEQUANTIZE || maker->code == Op::DENSIFY) && maker->operand(0) &&
          maker->operand(0)->isConstant();
 }
@@ -85,45 +118,74 @@ bool Tensor::hasShapeOf(Tensor other) const {
 unsigned positionOf(const OperatorInfo &row, llvm::StringRef name) {
   const OperandInfo *found =
       llvm::find_if(row.operands, [&](const OperandInfo &operand) { return operand.name == name; });
-  if (found == row.operands.end())
-    llvm::report_fatal_error(row.name + " has no operand " + name);
-  return static_cast<unsigned>(found - row.operands.begin());
+  return found == row.operands.end() ? ~0u : static_cast<unsigned>(found - row.operands.begin());
+}
+
+Operator *Node::op() const {
+  static Operator *absent = new Operator;
+  return Turn::isNow(turn, "an operator") ? handle : absent;
 }
 
 unsigned Node::position(llvm::StringRef name) const {
-  if (name == "filter" && op->code == Op::FULLY_CONNECTED)
+  const Operator &own = *op();
+  if (name == "filter" && own.code == Op::FULLY_CONNECTED)
     name = "weights";
-  return positionOf(info(), name);
+  unsigned found = own.info() ? positionOf(*own.info(), name) : ~0u;
+  if (found == ~0u)
+    Turn::mistake(own.opName() + " has no operand " + name);
+  return found;
 }
 
-bool Node::hasOptionsOf(Node other) const { return op->code == other.op->code && sameOptions(*op, *other.op); }
+bool Node::hasOptionsOf(Node other) const {
+  const Operator &own = *op(), &its = *other.op();
+  return own.code == its.code && sameOptions(own, its);
+}
+
+const wire::Field *Node::field(llvm::StringRef option) const {
+  const Operator &own = *op();
+  const wire::TableType *type = own.info() ? own.info()->optionsType() : nullptr;
+  const wire::Field *found = type ? type->find(option) : nullptr;
+  if (!found)
+    Turn::mistake(own.opName() + " has no option " + option);
+  return found;
+}
 
 int64_t Node::option(llvm::StringRef name) const {
-  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
-  const wire::Field *field = type ? type->find(name) : nullptr;
-  if (!field)
-    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
-  const flatbuffers::Table *table = op->options.table ? op->options.table : op->options2().table;
-  return table ? wire::integer(*table, *field) : field->defaultInteger;
+  const wire::Field *known = field(name);
+  const flatbuffers::Table *table = op()->options.table ? op()->options.table : op()->options2().table;
+  return !known ? 0 : table ? wire::integer(*table, *known) : known->defaultInteger;
 }
 
 double Node::realOption(llvm::StringRef name) const {
-  const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;
-  const wire::Field *field = type ? type->find(name) : nullptr;
-  if (!field)
-    llvm::report_fatal_error(llvm::StringRef(op->opName()) + " has no option " + name);
-  return op->options.table ? wire::real(*op->options.table, *field) : field->defaultReal;
+  const wire::Field *known = field(name);
+  const flatbuffers::Table *table = op()->options.table;
+  return !known ? 0 : table ? wire::real(*table, *known) : known->defaultReal;
+}
+
+llvm::ArrayRef<int64_t> Integers::known() const {
+  for (const Tensor &parent : parents)
+    if (!Turn::isNow(parent.turn, "a number"))
+      break;
+  return numbers;
+}
+
+int64_t Integers::at(size_t i) const {
+  llvm::ArrayRef<int64_t> own = known();
+  if (i < own.size())
+    return own[i];
+  Turn::mistake("a number was asked for behind the last one");
+  return 0;
 }
 
 bool Integers::isPermutation(size_t rank) const {
-  return numbers.size() == rank &&
-         std::is_permutation(numbers.begin(), numbers.end(), llvm::seq<int64_t>(0, rank).begin());
+  return known().size() == rank &&
+         std::is_permutation(known().begin(), known().end(), llvm::seq<int64_t>(0, rank).begin());
 }
 
-bool Integers::isSorted() const { return llvm::is_sorted(numbers); }
+bool Integers::isSorted() const { return llvm::is_sorted(known()); }
 
 bool Integers::allPositive() const {
-  return llvm::all_of(numbers, [](int64_t n) { return n > 0; });
+  return llvm::all_of(known(), [](int64_t n) { return n > 0; });
 }
 
 bool Integers::keepsOrderOf(llvm::ArrayRef<int32_t> shape) const {
@@ -149,7 +211,7 @@ Integers Integers::permuted(llvm::ArrayRef<int32_t> shape) const {
 }
 
 bool Integers::isLastAxisOf(int rank) const {
-  return numbers.size() == 1 && (numbers.front() == -1 || numbers.front() == rank - 1);
+  return known().size() == 1 && (numbers.front() == -1 || numbers.front() == rank - 1);
 }
 
 Integers Integers::through(const Integers &permutation) const {
@@ -185,7 +247,7 @@ Integers Integers::boundTo(const Integers &other) const {
 
 std::optional<llvm::SmallVector<int32_t, 6>> Integers::axesOf(int rank) const {
   llvm::SmallVector<int32_t, 6> axes;
-  for (int64_t number : numbers) {
+  for (int64_t number : known()) {
     if (number < -rank || number >= rank)
       return std::nullopt;
     axes.push_back(static_cast<int32_t>(number < 0 ? number + rank : number));

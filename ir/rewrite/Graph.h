@@ -3,6 +3,12 @@
 #include "ir/Activation.h"
 #include "ir/StoragePlan.h"
 
+#include "llvm/ADT/Twine.h"
+
+namespace origo {
+class Rewriter;
+}
+
 /// The graph as rules see it: to be read only, and only where a pattern has matched. There is no way from a tensor to
 /// who computes or uses it; what a rule may know from further away are the facts that a match offers.
 namespace origo::rewrite {
@@ -10,13 +16,36 @@ namespace origo::rewrite {
 using Op = BuiltinOperator;
 using Activation = circle::ActivationFunctionType;
 
-/// A value of the graph: the operand or result of an operator that was matched. An operand that is absent, or beyond
-/// those that there are, has no type, no shape and no bytes, so that no condition holds of it.
+/// The turn of a match, of which there is one at a time in a thread. What an earlier match gave out answers nothing any
+/// more. A question that has no answer is a mistake of the rule's author, for which the engine refuses the rule.
+class Turn {
+  friend class Build;
+  friend class Integers;
+  friend class Match;
+  friend class Node;
+  friend class Reals;
+  friend class Stored;
+  friend class Tensor;
+  friend class ::origo::Rewriter;
+  struct State;
+  static State &state();
+  static void begin();
+  static uint64_t now();
+  /// The first one of a turn is what the refusal says.
+  static void mistake(const llvm::Twine &text);
+  static const std::string &mistaken(); ///< empty: nothing
+  /// Whether what a match gave out is its own; else that is a mistake.
+  static bool isNow(uint64_t turn, const char *what);
+};
+
+/// A value of the graph: the operand or result of an operator that was matched, while it is the turn of that match. An
+/// operand that is absent, or beyond those that there are, has no type, no shape and no bytes, so that no condition
+/// holds of it.
 class Tensor {
 public:
   Tensor() = default;
-  explicit operator bool() const { return value != nullptr; }
-  bool operator==(const Tensor &) const = default;
+  explicit operator bool() const { return handle != nullptr; }
+  bool operator==(const Tensor &other) const { return handle == other.handle; }
 
   TensorType type() const { return described().type; }
   llvm::ArrayRef<int32_t> shape() const { return described().shape; }
@@ -58,48 +87,54 @@ public:
 
 private:
   friend class Build;
+  friend class Integers;
   friend class Match;
   friend class Matcher;
   friend class Node;
   friend class Expr;
   friend class Stored;
-  explicit Tensor(Value *value) : value(value) {}
-  Value *value = nullptr;
+  explicit Tensor(Value *value) : handle(value), turn(Turn::now()) {}
+  Value *handle = nullptr;
+  uint64_t turn = 0;
+  Value *value() const { return handle && Turn::isNow(turn, "a tensor") ? handle : nullptr; }
   const Value &described() const;
 };
 
-/// An operator that a pattern has matched.
+/// An operator that a pattern has matched, likewise.
 class Node {
 public:
-  Op code() const { return op->code; }
-  const OperatorInfo &info() const { return *op->info(); }
-  bool has(Trait trait) const { return op->info() && op->info()->has(trait); }
-  unsigned operandCount() const { return op->numOperands(); }
-  llvm::StringRef resultName() const { return op->result() ? op->result()->name : llvm::StringRef(); }
+  Op code() const { return op()->code; }
+  const OperatorInfo &info() const { return *op()->info(); }
+  bool has(Trait trait) const { return op()->info() && op()->info()->has(trait); }
+  unsigned operandCount() const { return op()->numOperands(); }
+  llvm::StringRef resultName() const { return op()->result() ? op()->result()->name : llvm::StringRef(); }
   /// It does no work of the source.
-  bool isSynthetic() const { return op->synthetic; }
-  unsigned resultCount() const { return static_cast<unsigned>(op->results().size()); }
-  Tensor operand(unsigned i) const { return Tensor(op->operand(i)); }
-  Tensor result(unsigned i = 0) const { return Tensor(op->result(i)); }
+  bool isSynthetic() const { return op()->synthetic; }
+  unsigned resultCount() const { return static_cast<unsigned>(op()->results().size()); }
+  Tensor operand(unsigned i) const { return Tensor(op()->operand(i)); }
+  Tensor result(unsigned i = 0) const { return Tensor(op()->result(i)); }
   /// By the name in the operator's row; null where the operator leaves it out.
   Tensor operand(llvm::StringRef name) const { return operand(position(name)); }
-  unsigned position(llvm::StringRef name) const;
+  unsigned position(llvm::StringRef name) const; ///< beyond all operands, and a mistake: the row has no such name
   /// A scalar option by its name in the schema, its default where the file says nothing.
   int64_t option(llvm::StringRef name) const;
   double realOption(llvm::StringRef name) const; ///< of a float field
   bool hasOptionsOf(Node other) const;           ///< of an operator of the same kind
   /// Fused into it; NONE where its options have no such field.
-  Activation activation() const { return activationOf(*op); }
+  Activation activation() const { return activationOf(*op()); }
   /// The name and the options, in bytes, of an operator that is not builtin.
-  llvm::StringRef customCode() const { return op->customCode(); }
-  llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions().bytes(); }
+  llvm::StringRef customCode() const { return op()->customCode(); }
+  llvm::ArrayRef<uint8_t> customOptions() const { return op()->customOptions().bytes(); }
 
 private:
   friend class Build;
   friend class Match;
   friend class Matcher;
-  explicit Node(Operator *op) : op(op) {}
-  Operator *op;
+  explicit Node(Operator *op) : handle(op), turn(Turn::now()) {}
+  Operator *handle;
+  uint64_t turn;
+  Operator *op() const; ///< one without operands where it is another match's turn
+  const wire::Field *field(llvm::StringRef option) const;
 };
 
 unsigned positionOf(const OperatorInfo &row, llvm::StringRef name);
@@ -111,9 +146,9 @@ llvm::ArrayRef<int32_t> statedShape(const Value &value);
 /// constants that they came from.
 class Integers {
 public:
-  size_t size() const { return numbers.size(); }
-  bool operator==(const Integers &other) const { return numbers == other.numbers; }
-  int64_t at(size_t i) const { return numbers[i]; }
+  size_t size() const { return known().size(); }
+  bool operator==(const Integers &other) const { return known() == other.known(); }
+  int64_t at(size_t i) const;
   bool isPermutation(size_t rank) const;
   bool isSorted() const;
   bool allPositive() const;
@@ -126,7 +161,7 @@ public:
   /// What a permutation picks.
   template <class T> std::vector<T> chosen(const std::vector<T> &from) const {
     std::vector<T> picked;
-    for (int64_t number : numbers)
+    for (int64_t number : known())
       picked.push_back(from[number]);
     return picked;
   }
@@ -136,7 +171,7 @@ public:
   Integers through(const Integers &permutation) const;
   /// As a permutation: that of the dimensions that are left without some of the result's.
   Integers without(llvm::ArrayRef<int32_t> axes) const;
-  std::vector<int32_t> list() const { return {numbers.begin(), numbers.end()}; }
+  std::vector<int32_t> list() const { return {known().begin(), known().end()}; }
   /// Others that were computed from these.
   Integers with(llvm::ArrayRef<int32_t> others) const;
   /// These, computed from another constant as well.
@@ -148,8 +183,10 @@ private:
   friend class Build;
   friend class Match;
   friend class Expr;
+  friend class Reals;
   llvm::SmallVector<int64_t, 8> numbers;
-  llvm::SmallVector<Value *, 1> parents;
+  llvm::SmallVector<Tensor, 1> parents;
+  llvm::ArrayRef<int64_t> known() const;
 };
 
 /// How a plan wants a tensor to be stored: type and quantisation. Null: as it is. What its scales follow from stays
@@ -158,15 +195,16 @@ class Stored {
 public:
   Stored() = default;
   explicit operator bool() const { return storage != nullptr; }
-  TensorType type() const { return storage->type; }
+  TensorType type() const;
   /// Is the tensor stored like that already?
   bool isOf(Tensor tensor) const;
 
 private:
   friend class Build;
   friend class Match;
-  explicit Stored(const Storage *storage) : storage(storage) {}
+  explicit Stored(const Storage *storage) : storage(storage), turn(Turn::now()) {}
   const Storage *storage = nullptr;
+  uint64_t turn = 0;
 };
 
 /// A number that was read from a constant; bound to it likewise.
@@ -175,7 +213,7 @@ private:
   friend class Match;
   friend class Expr;
   double value = 0;
-  Value *parent = nullptr;
+  Tensor parent;
 };
 
 } // namespace origo::rewrite

@@ -78,8 +78,8 @@ bool Build::standsTwice() const {
 }
 
 std::string Build::lawsBroken() {
-  if (!match.misuse.empty())
-    return match.misuse.str();
+  if (!Turn::mistaken().empty())
+    return Turn::mistaken();
   llvm::SmallPtrSet<const Value *, 16> operands, used(match.read.begin(), match.read.end());
   for (Operator *op : consumed)
     for (const Use &use : op->operands())

@@ -20,7 +20,7 @@ Tensor Match::at(unsigned operand, const Expr &name) const {
 Node Match::op(const Expr &operation) const {
   Operator *found = operations.lookup(operation.key());
   if (!found) {
-    misuse = "an operator was looked into that is no part of the match";
+    Turn::mistake("an operator was looked into that is no part of the match");
     return root();
   }
   inspected.push_back(found);
@@ -30,7 +30,7 @@ Node Match::op(const Expr &operation) const {
 Node Match::op(unsigned operand, const Expr &operation) const {
   Operator *found = operand < each.size() ? each[operand].operations.lookup(operation.key()) : nullptr;
   if (!found) {
-    misuse = "an operator was looked into that is no part of the match";
+    Turn::mistake("an operator was looked into that is no part of the match");
     return root();
   }
   inspected.push_back(found);
@@ -38,24 +38,32 @@ Node Match::op(unsigned operand, const Expr &operation) const {
 }
 
 std::optional<Integers> Match::integers(Tensor constant) {
-  auto numbers = readIntegers(constant.value);
+  auto numbers = readIntegers(constant.value());
   if (!numbers)
     return std::nullopt;
-  read.push_back(constant.value);
+  read.push_back(constant.value());
   Integers integers;
   integers.numbers = *numbers;
-  integers.parents = {constant.value};
+  integers.parents = {constant};
   return integers;
 }
 
+double Reals::at(size_t i) const {
+  (void)bound.known();
+  if (i < numbers.size())
+    return numbers[i];
+  Turn::mistake("a number was asked for behind the last one");
+  return 0;
+}
+
 std::optional<Reals> Match::reals(Tensor constant) {
-  auto numbers = readConstant<float>(constant.value);
+  auto numbers = readConstant<float>(constant.value());
   if (!numbers)
     return std::nullopt;
-  read.push_back(constant.value);
+  read.push_back(constant.value());
   Reals reals;
   reals.numbers.assign(numbers->begin(), numbers->end());
-  reals.bound.parents = {constant.value};
+  reals.bound.parents = {constant};
   return reals;
 }
 
@@ -98,21 +106,21 @@ static bool everyElementOf(const Payload &payload, TensorType type, llvm::functi
 bool Match::every(Tensor constant, bool (*holds)(double)) {
   if (!constant || !constant.isConstant())
     return false; // a test of anything else does not count as reading it
-  read.push_back(constant.value);
-  return everyElementOf(constant.value->payload(), constant.type(), holds);
+  read.push_back(constant.value());
+  return everyElementOf(constant.value()->payload(), constant.type(), holds);
 }
 
 bool Match::isAll(Tensor constant, double number) const {
   if (!constant.isDenseConstant() || constant.isQuantized())
     return false;
   auto holds = [number](double n) { return n == number; };
-  return everyElementOf(constant.value->payload(), constant.type(), holds);
+  return everyElementOf(constant.value()->payload(), constant.type(), holds);
 }
 
 bool Match::isEvery(Tensor constant, double number) {
   if (!isAll(constant, number))
     return false;
-  read.push_back(constant.value);
+  read.push_back(constant.value());
   return true;
 }
 
@@ -121,14 +129,14 @@ bool Match::isStoredZero(Tensor constant, Tensor beside) {
       !constant.isQuantized() || !beside.isQuantized() || !constant.hasTypeOf(beside) ||
       !llvm::is_contained({TensorType::INT8, TensorType::UINT8}, constant.type()))
     return false;
-  const Quantization &own = *constant.value->quantization, &other = *beside.value->quantization;
+  const Quantization &own = *constant.value()->quantization, &other = *beside.value()->quantization;
   if (own.scale.size() != 1 || other.scale.size() != 1 || own.zeroPoint.size() != 1 ||
       !(own.scale[0] <= 1024 * other.scale[0]))
     return false;
   auto zero = static_cast<double>(own.zeroPoint[0]);
-  if (!everyElementOf(constant.value->payload(), constant.type(), [zero](double n) { return n == zero; }))
+  if (!everyElementOf(constant.value()->payload(), constant.type(), [zero](double n) { return n == zero; }))
     return false;
-  read.push_back(constant.value);
+  read.push_back(constant.value());
   return true;
 }
 
@@ -137,7 +145,7 @@ std::optional<float> Match::firstOf(Tensor constant) const {
       *constant.elementCount() == 0)
     return std::nullopt;
   float first = 0;
-  constant.value->payload().read(0, {reinterpret_cast<uint8_t *>(&first), sizeof(first)});
+  constant.value()->payload().read(0, {reinterpret_cast<uint8_t *>(&first), sizeof(first)});
   return first;
 }
 
@@ -151,10 +159,10 @@ std::optional<Number> Match::number(Tensor constant) {
   std::optional<float> first = firstOf(constant);
   if (!first || (constant.elementCount() != 1 && (!isStatic() || !isAll(constant, *first))))
     return std::nullopt;
-  read.push_back(constant.value);
+  read.push_back(constant.value());
   Number number;
   number.value = *first;
-  number.parent = constant.value;
+  number.parent = constant;
   return number;
 }
 
@@ -165,7 +173,7 @@ bool Match::everyOf(const Expr &expression, bool (*holds)(float, float, float)) 
 unsigned Match::movementsInARow(Tensor tensor) const {
   constexpr unsigned most = 10;
   unsigned length = 0;
-  const Value *value = tensor.value;
+  const Value *value = tensor.value();
   while (value && value->producer() && length < most &&
          llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS, Op::TRANSPOSE}, value->producer()->code)) {
     ++length;
@@ -177,7 +185,7 @@ unsigned Match::movementsInARow(Tensor tensor) const {
 bool Match::isReadLikewise(Tensor constant, Node op) const {
   constexpr unsigned mostUsers = 32;
   constexpr uint64_t mostBytes = 64 << 20;
-  const Value *value = constant.value;
+  const Value *value = constant.value();
   unsigned users = 0;
   auto onlyUser = [](const Operator &of) -> const Operator * {
     const Value *result = of.results().size() == 1 ? of.result() : nullptr;
@@ -198,7 +206,7 @@ bool Match::isReadLikewise(Tensor constant, Node op) const {
 
 std::optional<Moves> Match::moves(Tensor from, Tensor to) {
   llvm::SmallVector<const Operator *, 8> chain;
-  for (const Value *value = to.value; value != from.value; value = chain.back()->operand(0)) {
+  for (const Value *value = to.value(); value != from.value(); value = chain.back()->operand(0)) {
     const Operator *op = value ? value->producer() : nullptr;
     if (!op || !llvm::is_contained(consumed, op) || !value->isStatic())
       return std::nullopt;
@@ -341,7 +349,7 @@ unsigned Match::positionOf(const Expr &name) const {
 bool Match::writesTflite() const { return rewriter.format == Format::Tflite; }
 
 Range Match::range(Tensor tensor) const {
-  const Operator *op = tensor ? tensor.value->producer() : nullptr;
+  const Operator *op = tensor ? tensor.value()->producer() : nullptr;
   if (!op)
     return {};
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -454,10 +462,10 @@ std::optional<Expr> Match::weightsOfAllReaders() {
 }
 
 std::optional<Codes> Match::codesOf(Tensor matrix) {
-  const BinaryCodes::Bundle *bundle = matrix.isDenseConstant() ? rewriter.codes.of(*matrix.value) : nullptr;
+  const BinaryCodes::Bundle *bundle = matrix.isDenseConstant() ? rewriter.codes.of(*matrix.value()) : nullptr;
   if (!bundle)
     return std::nullopt;
-  read.push_back(matrix.value);
+  read.push_back(matrix.value());
   lent.append({bundle->scales, bundle->binary, bundle->sizes, bundle->bits});
   return Codes{Tensor(bundle->scales), Tensor(bundle->binary), Tensor(bundle->sizes), Tensor(bundle->bits),
                bundle->rowsFirst};
@@ -472,6 +480,8 @@ RewriteResult Match::replace(std::vector<std::pair<Tensor, Expr>> values, Source
 }
 
 RewriteResult Match::answer(RewriteResult said) const {
+  if (!said.isRefused() && !Turn::mistaken().empty())
+    return RewriteResult::refused(Turn::mistaken());
   if (said.isRefused() || said.isApplied() == applied)
     return said;
   return RewriteResult::refused(applied ? "the rule declines, and has replaced the match"

@@ -79,7 +79,7 @@ struct Shares {
 class Reals {
 public:
   size_t size() const { return numbers.size(); }
-  double at(size_t i) const { return numbers[i]; }
+  double at(size_t i) const;
   /// Integers that were computed from them.
   Integers with(llvm::ArrayRef<int32_t> computed) const { return bound.with(computed); }
 
@@ -192,7 +192,7 @@ private:
   friend class Build;
   friend class Matcher;
   friend class ::origo::Rewriter;
-  explicit Match(Rewriter &rewriter) : rewriter(rewriter) {}
+  explicit Match(Rewriter &rewriter) : rewriter(rewriter) { Turn::begin(); }
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
   bool isAll(Tensor constant, double number) const;
@@ -215,7 +215,6 @@ private:
   }
   std::vector<Names> each; ///< by operand
   bool applied = false;
-  mutable llvm::StringRef misuse; ///< of names that are no part of the match
   llvm::SmallDenseMap<const Expr::Node *, Value *, 8> bound;
   llvm::SmallDenseMap<const Expr::Node *, Operator *, 8> operations;
   llvm::SmallVector<Operator *, 8> consumed; ///< the root first

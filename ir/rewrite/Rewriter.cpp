@@ -44,7 +44,10 @@ RewriteResult Rewriter::apply(llvm::StringRef passName, llvm::StringRef ruleName
   scopes = only;
   rewrite::Match match(*this);
   rewrite::Matcher matcher(match);
-  if (!matcher.find(pattern, root))
+  bool found = matcher.find(pattern, root);
+  if (!rewrite::Turn::mistaken().empty()) // in the pattern itself
+    return RewriteResult::refused(rewrite::Turn::mistaken());
+  if (!found)
     return decline(matcher.outOfBudget() ? "there are too many ways to look for the pattern here"
                    : mismatch.empty()    ? "an operand is absent, or an activation is fused"
                                          : mismatch.data());

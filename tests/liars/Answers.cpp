@@ -49,6 +49,46 @@ static std::vector<Liar> createdLiars() {
   return all;
 }
 
+/// What an operator has not, asked for or given.
+static std::vector<Liar> absentLiars() {
+  auto x = any();
+  auto inner = -x, root = relu(inner);
+  std::vector<Liar> all;
+  auto asked = [&](std::string name, std::function<bool(Match & m)> question, std::string reason) {
+    all.push_back(of(
+        name, [=](Match &m) { return question(m) ? m.replace(maximum(x, 0)) : decline("other"); }, reason));
+  };
+  asked(
+      "absent-operand-asked", [](Match &m) { return bool(m.root().operand("gamma")); }, "RELU has no operand gamma");
+  asked(
+      "absent-option-asked", [](Match &m) { return m.root().option("axis") != 0; }, "RELU has no option axis");
+  asked(
+      "absent-real-asked", [](Match &m) { return m.root().realOption("alpha") != 0; }, "RELU has no option alpha");
+  asked(
+      "unstored", [](Match &m) { return m.resultStored(0).type() == TensorType::INT8; },
+      "what is stored as it is was asked for another type");
+  all.push_back(created("absent-given", broadcastTo(Tensor(), list({2, 2})), root,
+                        broadcastTo(clone(root).operand(0, x), list({2, 2})).synthetic(SyntheticReason::Broadcast),
+                        "operand 0 of BROADCAST_TO is absent"));
+  all.push_back(created("absent-to-a-copy", clone(root).operand(0, Tensor()), root, clone(root).operand(0, -x + 0),
+                        "operand 0 of RELU is absent"));
+  all.push_back(created("absent-among-many", op(Op::CONCATENATION, {clone(inner), Tensor()}), root,
+                        op(Op::CONCATENATION, {clone(inner)}), "operand 1 of CONCATENATION is absent"));
+  all.push_back(created("absent-folded", clone(root).operand(0, x * fold(Expr(Tensor()) * 2)), root,
+                        clone(root).operand(0, x * fold(Expr(1) * 2)), "operand 0 of MUL is absent"));
+  all.push_back(created("too-few", maximum(x, 0) + op(Op::MUL, {x}), root, maximum(x, 0) + op(Op::NEG, {x}),
+                        "MUL does not take 1 operands"));
+  all.push_back(created("result-absent", Tensor(), root, maximum(-x, 0), "what takes the place of a result is absent"));
+  Liar pattern =
+      created("absent-option-of-a-pattern", maximum(x, 0), relu(x).with("axis", 0), x, "RELU has no option axis");
+  pattern.honest = {honestly(relu(x), [=](Match &m) { return m.replace(maximum(x, 0)); })};
+  all.push_back(pattern);
+  all.push_back(created("absent-operand-of-a-pattern", maximum(x, 0), relu(x).operand("gamma", any()), x,
+                        "RELU has no operand gamma"));
+  all.back().honest = pattern.honest;
+  return all;
+}
+
 /// max(x, x/2) of max(x, x/4) is max(x, x/8), and none of the two.
 static Liar copyOfUnequal() {
   auto x = any();
@@ -70,6 +110,7 @@ std::vector<Liar> answerLiars() {
   auto pretended = [](Match &) { return RewriteResult::applied(); };
   auto absent = [](Match &m) { return m.replace(rewrite::result(cloneRoot(), 1)); };
   std::vector<Liar> all = createdLiars();
+  llvm::append_range(all, absentLiars());
   all.push_back(copyOfUnequal());
   for (Liar &liar :
        std::vector<Liar>{of("absent_result", absent, "what is created has no such result"),

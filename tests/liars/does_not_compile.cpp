@@ -16,10 +16,10 @@ Rule peeking() {
   return {"peeking", "", relu(x), [=](Match &m) {
             (void)m[x].type();
             LIE((void)m[x].producer();)          // error: producer
-            LIE((void)m[x].value->producer();)   // error: private
+            LIE((void)m[x].value()->producer();) // error: private
             LIE(m[x].forEachUse([](auto &) {});) // error: forEachUse
             (void)m.root().operand(0u);
-            LIE((void)m.root().op->operand(0)->producer();) // error: private
+            LIE((void)m.root().op()->operand(0)->producer();) // error: private
             (void)m.range(m[x]);
             LIE((void)m.consumed.front();) // error: private
             return decline("only looks");
@@ -52,13 +52,13 @@ Rule numbersByValue() {
 Rule inPlace() {
   auto x = any();
   return {"in-place", "", relu(x), [=](Match &m) {
-            (void)m.root().option("axis");
-            LIE(m.root().op->options = {};)     // error: private
+            (void)m.root().activation();
+            LIE(m.root().op()->options = {};)   // error: private
             LIE(m.root().code() = Op::ABS;)     // error: lvalue|assignable
             LIE(m.root().setOption("axis", 1);) // error: setOption
             (void)m[x].shape();
-            LIE(m[x].value->shape = {};)  // error: private
-            LIE(m[x].shape()[0] = 1;)     // error: read-only|assign
+            LIE(m[x].value()->shape = {};) // error: private
+            LIE(m[x].shape()[0] = 1;)      // error: read-only|assign
             LIE(m.rewriter.sweep();)      // error: private
             LIE(m.model().addOperator();) // error: model
             return decline("only looks");
