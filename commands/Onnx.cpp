@@ -1,7 +1,9 @@
 #include "commands/Onnx.h"
 
+#include "commands/BoundInputs.h"
 #include "commands/Files.h"
 #include "import/onnx/Onnx.h"
+#include "ir/CustomAttributes.h"
 #include "ir/Undetermined.h"
 #include "origin/DebugLines.h"
 #include "passes/Pipeline.h"
@@ -25,11 +27,12 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
     for (const Operator &op : graph->operators) {
       llvm::StringRef name = op.customCode();
       bool isNode = name.consume_front(onnxPrefix), isCall = op.code == BuiltinOperator::CALL;
+      bool isLoop = op.code == BuiltinOperator::WHILE && llvm::any_of(op.results(), isOpen);
       bool isChoice = op.code == BuiltinOperator::IF && llvm::any_of(op.results(), isOpen);
       // What only waits for an operator in front of it would be taken.
       bool waits = llvm::any_of(op.operands(), [](const Use &use) { return isOpen(use.get()); });
-      if (!(isNode || isCall || isChoice) || (waits && !isCall && (isChoice || isLoweredFromOnnx(name))) ||
-          count++ >= most)
+      if (!(isNode || isCall || isChoice || isLoop) ||
+          (waits && !isCall && (isChoice || isLoop || isLoweredFromOnnx(name))) || count++ >= most)
         continue;
       auto found = reasons.find(&op);
       std::string reason = found == reasons.end() ? "nothing of circle stands for it" : found->second;
@@ -41,6 +44,7 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
       text += (count == 1 ? "" : "; ") +
               (isNode     ? printable(name)
                : isChoice ? "If"
+               : isLoop   ? "a loop"
                           : "a call") +
               " \"" + printable(op.result() ? op.result()->name.str() : "") + "\": " + reason;
     }
@@ -75,11 +79,63 @@ bool takeTypes(Model &model, Value &result, const Value &a, const Value &b) {
   return true;
 }
 
+/// What goes into the body of a Loop or a Scan of ONNX: its operands, where it does not count its rounds or go along
+/// an axis.
+void takeRoundType(Model &model, Value &input, const Operator &op, unsigned position,
+                   const flexbuffers::Map &attributes) {
+  auto own = static_cast<unsigned>(attributes["$inputs"].AsUInt64());
+  bool isLoop = attributes["$op"].AsString().str() == "Loop";
+  if (isLoop && position < 2) {
+    input.type = position ? TensorType::BOOL : TensorType::INT64;
+    input.hasShape = input.hasRank = true;
+    return;
+  }
+  takeType(input, *op.operand(position));
+  auto along = static_cast<unsigned>(attributes["num_scan_inputs"].AsUInt64());
+  if (isLoop || position >= own || along > own || position < own - along)
+    return;
+  size_t k = position - (own - along);
+  auto axes = attributes["scan_input_axes"].AsTypedVector();
+  int64_t axis = k < axes.size() ? axes[k].AsInt64() : 0;
+  axis += axis < 0 ? input.rank() : 0;
+  if (axis < 0 || axis >= input.rank())
+    return;
+  llvm::SmallVector<int32_t, 4> shape(input.shape.begin(), input.shape.end());
+  llvm::SmallVector<int32_t, 4> signature(input.shapeSignature());
+  shape.erase(shape.begin() + axis);
+  if (!signature.empty())
+    signature.erase(signature.begin() + axis);
+  input.hasRank |= shape.empty();
+  input.shape = shape;
+  input.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(signature)));
+}
+
+/// Inputs of the body of a loop that nobody knew. Is any known now?
+bool typeLoop(Model &model, const Operator &op) {
+  auto bodies = op.callees();
+  std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+  if (bodies.size() != 2 || !attributes)
+    return false;
+  bool any = false;
+  for (auto [i, input] : llvm::enumerate(bodies[1]->inputs)) {
+    auto position = static_cast<unsigned>(i);
+    bool counts = position < 2 && (*attributes)["$op"].AsString().str() == "Loop";
+    const Value *operand = op.operand(position);
+    if (!isUndetermined(*input) || (!counts && (!operand || isUndetermined(*operand))))
+      continue;
+    takeRoundType(model, *input, op, position, *attributes);
+    any = true;
+  }
+  return any;
+}
+
 /// Inputs of the bodies of an IF are its operands, and its results are what comes of both. Is any known now?
 bool typeBodies(Model &model) {
   bool any = false;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
+      if (op.code == BuiltinOperator::WHILE)
+        any |= typeLoop(model, op);
       auto bodies = op.callees();
       if (op.code != BuiltinOperator::IF || bodies.size() != 2)
         continue;
@@ -98,6 +154,25 @@ bool typeBodies(Model &model) {
       }
     }
   return any;
+}
+
+/// A Loop whose body goes on whatever it computes needs nothing that says so.
+void noteConditions(Model &model) {
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+      if (op.code != BuiltinOperator::WHILE || !attributes || (*attributes)["$op"].AsString().str() != "Loop")
+        continue;
+      uint32_t position = op.numOperands(), user = *model.sets.next(op.origins, 0);
+      for (const Subgraph *body : op.callees()) {
+        uint32_t tensor = body->outputs.front()->relations.front().tensor;
+        int32_t maker = model.sourceGraph.producer(tensor);
+        if (maker >= 0 || body->outputs.front()->isConstant())
+          model.unneeded.push_back({maker < 0, UnneededReason::BranchNotTaken,
+                                    maker < 0 ? tensor : static_cast<uint32_t>(maker), user, position});
+        position += static_cast<uint32_t>(body->outputs.size());
+      }
+    }
 }
 
 llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
@@ -139,22 +214,29 @@ llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputSh
   return imported;
 }
 
-llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                llvm::ArrayRef<std::string> shapes, SourceLines lines) {
-  auto known = parsed(shapes);
+llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store, const OnnxReading &reading) {
+  auto known = parsed(reading.shapes);
   if (!known)
     return known.takeError();
-  auto nodes = nodesOf(file, *known, lines);
+  auto bound = readBound(reading.bound);
+  if (!bound)
+    return bound.takeError();
+  if (llvm::Error error = takeShapes(*bound, *known))
+    return error;
+  auto nodes = nodesOf(file, *known, reading.lines);
   if (!nodes)
     return nodes;
   Imported imported = std::move(*nodes);
   // The source is the file, whatever shapes were asked for.
   if (!known->empty()) {
-    if (auto asWritten = nodesOf(file, {}, lines))
+    if (auto asWritten = nodesOf(file, {}, reading.lines))
       imported.lineage.source = asWritten->lineage.source;
     else
       llvm::consumeError(asWritten.takeError());
   }
+  if (llvm::Error error = bindInputs(*bound, imported))
+    return error;
+  noteConditions(*imported.model);
   Pipeline pipeline;
   pipeline.add(lowerOnnx());
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants
@@ -247,10 +329,9 @@ llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginM
   return violations;
 }
 
-llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes, SourceLines lines) {
+llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store, const OnnxReading &reading) {
   std::string path = file->path();
-  auto imported = import(std::move(file), store, shapes, lines);
+  auto imported = import(std::move(file), store, reading);
   return imported ? std::move(imported) : inFile(path, imported.takeError());
 }
 
