@@ -1,5 +1,6 @@
 #include "ir/rewrite/Graph.h"
 
+#include "ir/Undetermined.h"
 #include "ir/rewrite/SameOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -97,6 +98,12 @@ unsigned Node::position(llvm::StringRef name) const {
 }
 
 bool Node::hasOptionsOf(Node other) const { return op->code == other.op->code && sameOptions(*op, *other.op); }
+
+bool Node::callsDetermined() const {
+  return llvm::none_of(op->callees(), [](const Subgraph *callee) {
+    return llvm::any_of(callee->outputs, [](const Value *value) { return isUndetermined(*value); });
+  });
+}
 
 int64_t Node::option(llvm::StringRef name) const {
   const wire::TableType *type = op->info() ? op->info()->optionsType() : nullptr;

@@ -93,6 +93,8 @@ public:
   /// The name and the options, in bytes, of an operator that is not builtin.
   llvm::StringRef customCode() const { return op->customCode(); }
   llvm::ArrayRef<uint8_t> customOptions() const { return op->customOptions().bytes(); }
+  /// Are the types known of what the subgraphs that it calls make?
+  bool callsDetermined() const;
 
 private:
   friend class Build;
