@@ -96,8 +96,12 @@ def function(name, domain, inputs, outputs, nodes, attributes=(), **defaults):
             + b"".join(text(11, attribute(k, v)) for k, v in defaults.items()))
 
 
-def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions=()):
-    return (number(1, 8) + text(7, graph(nodes, outputs, inputs, constants)) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
+def sparse(name, values, indices, dims):
+    return text(15, text(1, tensor(name, values)) + text(2, tensor("", indices)) + b"".join(number(3, d) for d in dims))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions=(), more=b""):
+    return (number(1, 8) + text(7, graph(nodes, outputs, inputs, constants) + more) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
             + b"".join(text(25, f) for f in functions))
 
 
@@ -260,6 +264,9 @@ def operators():
     one("Cast", x.astype(np.int32), x, to=6)
     one("Cast", i.astype(np.float32), i, to=1)
     one("IsInf", np.array([False, True, False]), np.array([1, -np.inf, np.nan], np.float32))
+    for values in (np.array([5, -7, 2 ** 31 - 1, -2 ** 31], np.int32), np.array([3, -4, -1, 77], np.int32)), (np.array([5, 255, 1], np.uint8), np.array([3, 129, 254], np.uint8)):
+        one("BitwiseAnd", values[0] & values[1], *values, opset=18)
+        one("BitwiseOr", values[0] | values[1], *values, opset=18)
 
 
 def movement():
@@ -489,10 +496,10 @@ def attention():
     batch, moments, heads, size, before = 2, 3, 2, 2, 1
     width = heads * size
     x, w, b, past = floats(batch, moments, 5), floats(5, 3 * width), floats(3 * width), floats(2, batch, heads, before, size)
-    mask = np.array([[1, 1, 1, 1], [0, 1, 1, 1]], np.int32)
+    mask = np.array([[1, 3, 1, 1], [0, 1, 1, 1]], np.int32)
     q, k, v = (x @ w + b).reshape(batch, moments, 3, heads, size).transpose(2, 0, 3, 1, 4)
     k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
-    scores = (q @ k.swapaxes(2, 3) / np.sqrt(size) + (1 - mask[:, None, None, :]) * -10000.0).astype(np.float32)
+    scores = (q @ k.swapaxes(2, 3) / np.sqrt(size) + (mask[:, None, None, :] <= 0) * -10000.0).astype(np.float32)
     scores = np.where(np.arange(before + moments)[None, :] > np.arange(moments)[:, None] + before, np.float32(-1e9), scores)
     y = (softmax(scores, -1) @ v).transpose(0, 2, 1, 3).reshape(batch, moments, width)
     constants = [("w", w), ("b", b)]
@@ -616,6 +623,11 @@ def refusals():
     refused("circle", model([node("Relu", ["y"], ["x2"]), node("Relu", ["x2"], ["y"])], [x], ["y"]), "in a circle")
     judge("a constant twice", model([node("Constant", [], ["c"], value=ints(7)), node("Constant", [], ["c"], value=ints(2)), node("Reshape", ["x", "s"], ["r"]), node("Gather", ["r", "c"], ["y"])],
                                     [x], ["y"], [("s", ints(6))]), {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}, {"y": np.array([2], np.float32)})
+    for indices in ints(1, 5), np.array([[0, 1], [1, 2]], np.int64):
+        judge("a sparse constant", model([node("Add", ["x", "s"], ["y"])], [x], ["y"], more=sparse("s", np.array([7, 9], np.float32), indices, (2, 3))),
+              {"x": np.zeros((2, 3), np.float32)}, {"y": np.array([[0, 7, 0], [0, 0, 9]], np.float32)})
+    for indices, dims, why in (ints(1, 6), (2, 3), "beyond its shape"), (ints(1), (2, 3), "as many indices"), (ints(1, 5), (1 << 40, 1 << 40), "far more of them"):
+        refused("sparse", model([node("Add", ["x", "s"], ["y"])], [x], ["y"], more=sparse("s", np.array([7, 9], np.float32), indices, dims)), why)
     refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
     refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
     refused("places", model([node("ScatterND", ["x", "at", "u"], ["y"])], [x], ["y"], [("at", np.array([[1], [1]], np.int64)), ("u", floats(2, 3))]), "written twice")

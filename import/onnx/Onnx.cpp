@@ -57,8 +57,6 @@ Error Builder::build() {
   size_t number = sorted.size();
   sorted.emplace_back(&from, std::vector<size_t>());
   graph->name = model.copy(from.name);
-  if (from.hasSparse)
-    return makeError("sparse initializers are not taken");
   llvm::StringSet<> initialized;
   for (const TensorProto &tensor : from.initializers) {
     initialized.insert(tensor.name);

@@ -13,18 +13,21 @@ Expr upTo(int32_t count) { return counted({count}, 0); }
 /// What is added to the scores, of shape [batch, 1, queries or 1, keys], by a mask that says which keys count.
 std::optional<Expr> masked(Lowering &n, Tensor mask, int32_t batch, int32_t queries, int32_t keys) {
   Expr out = n.real("mask_filter_value", -10000);
-  auto asFloat = [](Expr x, TensorType type) { return castTo(std::move(x), type, TensorType::FLOAT32); };
+  auto where = [&](Expr truth) { return castTo(std::move(truth), TensorType::BOOL, TensorType::FLOAT32) * out; };
+  auto isOut = [&](llvm::ArrayRef<int32_t> as) {
+    return where(op(Op::LESS_EQUAL, {reshape(mask, list(as)), number(0, TensorType::INT32)}));
+  };
   if (!mask.isStatic() || mask.type() != TensorType::INT32)
     return std::nullopt;
   llvm::ArrayRef<int32_t> shape = mask.shape();
   if (shape == llvm::ArrayRef<int32_t>({batch})) { // how many there are
     Expr isBehind = op(Op::GREATER_EQUAL, {upTo(keys), reshape(mask, list({batch, 1, 1, 1}))});
-    return asFloat(isBehind, TensorType::BOOL) * out;
+    return where(isBehind);
   }
   if (shape == llvm::ArrayRef<int32_t>({batch, keys}))
-    return (Expr(1.0) - asFloat(reshape(mask, list({batch, 1, 1, keys})), mask.type())) * out;
+    return isOut({batch, 1, 1, keys});
   if (shape == llvm::ArrayRef<int32_t>({batch, queries, keys}))
-    return (Expr(1.0) - asFloat(reshape(mask, list({batch, 1, queries, keys})), mask.type())) * out;
+    return isOut({batch, 1, queries, keys});
   return std::nullopt;
 }
 
