@@ -18,6 +18,12 @@ namespace {
 
 bool isOpen(const Value *value) { return value && isUndetermined(*value); }
 
+/// Of a WHILE that is a Loop or a Scan of ONNX.
+std::string loopName(const Operator &op) {
+  std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+  return attributes ? (*attributes)["$op"].AsString().str() : "a loop";
+}
+
 /// What is left, and why.
 llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *, std::string> &reasons) {
   constexpr size_t most = 10;
@@ -44,7 +50,7 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
       text += (count == 1 ? "" : "; ") +
               (isNode     ? printable(name)
                : isChoice ? "If"
-               : isLoop   ? "a loop"
+               : isLoop   ? loopName(op)
                           : "a call") +
               " \"" + printable(op.result() ? op.result()->name.str() : "") + "\": " + reason;
     }
@@ -156,22 +162,25 @@ bool typeBodies(Model &model) {
   return any;
 }
 
-/// A Loop whose body goes on whatever it computes needs nothing that says so.
-void noteConditions(Model &model) {
+/// The last round of a loop does not need what the body makes for the next one only: what says whether a Loop goes on,
+/// which it does whatever that is, and states of which nobody uses the result.
+void noteLastRounds(Model &model) {
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
       std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
-      if (op.code != BuiltinOperator::WHILE || !attributes || (*attributes)["$op"].AsString().str() != "Loop")
+      if (op.code != BuiltinOperator::WHILE || !attributes)
         continue;
+      unsigned skipped = (*attributes)["$op"].AsString().str() == "Loop";
       uint32_t position = op.numOperands(), user = *model.sets.next(op.origins, 0);
-      for (const Subgraph *body : op.callees()) {
-        uint32_t tensor = body->outputs.front()->relations.front().tensor;
-        int32_t maker = model.sourceGraph.producer(tensor);
-        if (maker >= 0 || body->outputs.front()->isConstant())
-          model.unneeded.push_back({maker < 0, UnneededReason::BranchNotTaken,
-                                    maker < 0 ? tensor : static_cast<uint32_t>(maker), user, position});
-        position += static_cast<uint32_t>(body->outputs.size());
-      }
+      for (const Subgraph *body : op.callees())
+        for (auto [i, output] : llvm::enumerate(body->outputs)) {
+          uint32_t tensor = output->relations.front().tensor, operand = position++;
+          int32_t maker = model.sourceGraph.producer(tensor);
+          bool isTaken = i >= skipped && !op.result(static_cast<unsigned>(i) - skipped)->unused();
+          if (!isTaken && (maker >= 0 || output->isConstant()))
+            model.unneeded.push_back({maker < 0, UnneededReason::BranchNotTaken,
+                                      maker < 0 ? tensor : static_cast<uint32_t>(maker), user, operand});
+        }
     }
 }
 
@@ -236,7 +245,7 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   }
   if (llvm::Error error = bindInputs(*bound, imported))
     return error;
-  noteConditions(*imported.model);
+  noteLastRounds(*imported.model);
   Pipeline pipeline;
   pipeline.add(lowerOnnx());
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants

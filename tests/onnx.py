@@ -546,10 +546,19 @@ def loops():
     np.save("n.npy", np.array([3], np.int64))
     bound = model([node("Loop", ["n", "", "x"], ["y", "z"], body=step)], [("x", np.float32, (2,)), ("n", np.int64, (1,))], ["y", "z"], [("c", c)])
     judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"])
-    refused("Loop of an open number", bound, 'a loop "y": how often its body runs is computed')
+    refused("Loop of an open number", bound, 'Loop "y": how often its body runs is computed')
     until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
     refused("Loop that ends by itself", model([node("Loop", ["n", "", "x"], ["y"], body=until)], [("x", np.float32, (2,))], ["y"], [("n", np.array(3, np.int64)), ("k", np.array(1, np.int64))]),
             'Loop "y": its body decides when it ends')
+    # Loops in loops, and those that would make too much.
+    def nested(depth):
+        inner = node("Loop", ["n", "", f"s{depth}"], [f"t{depth}"], body=nested(depth - 1)) if depth else node("Add", ["s0", "c"], ["t0"])
+        return graph([node("Identity", [f"g{depth}"], [f"o{depth}"]), inner], [f"o{depth}", f"t{depth}"],
+                     [scalar(f"i{depth}", np.int64), scalar(f"g{depth}", np.bool_), (f"s{depth}", np.float32, (2,))])
+    def twice(depth, rounds):
+        return model([node("Loop", ["n", "", "x"], ["y"], body=nested(depth))], [("x", np.float32, (2,))], ["y"], [("c", c), ("n", np.array(rounds, np.int64))])
+    judge("Loops in loops", twice(1, 3), {"x": x}, {"y": x + 9 * c}, 1e-4)
+    refused("Loops in loops", twice(5, 1000), "more than 100,000 operators")
     # sum over what came before, along the second axis from behind
     rows = floats(2, 4)
     add = graph([node("Add", ["s", "r"], ["t"]), node("Mul", ["t", "c"], ["o"])], ["t", "o"], [("s", np.float32, (2,)), ("r", np.float32, (2,))])

@@ -99,10 +99,22 @@ unsigned Node::position(llvm::StringRef name) const {
 
 bool Node::hasOptionsOf(Node other) const { return op->code == other.op->code && sameOptions(*op, *other.op); }
 
+static bool isDetermined(const Subgraph &graph) {
+  auto isOpen = [](const Value *value) { return isUndetermined(*value); };
+  return llvm::none_of(graph.outputs, isOpen) && llvm::all_of(graph.operators, [](const Operator &op) {
+           auto callees = op.callees();
+           return callees.empty() || (op.code == BuiltinOperator::IF &&
+                                      llvm::all_of(callees, [](Subgraph *callee) { return isDetermined(*callee); }));
+         });
+}
+
 bool Node::callsDetermined() const {
-  return llvm::none_of(op->callees(), [](const Subgraph *callee) {
-    return llvm::any_of(callee->outputs, [](const Value *value) { return isUndetermined(*value); });
-  });
+  return llvm::all_of(op->callees(), [](Subgraph *callee) { return isDetermined(*callee); });
+}
+
+size_t Node::calledOperators() const {
+  auto callees = op->callees();
+  return callees.empty() ? 0 : callees.back()->operators.size();
 }
 
 int64_t Node::option(llvm::StringRef name) const {

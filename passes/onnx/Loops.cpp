@@ -6,7 +6,7 @@ namespace origo::onnx {
 
 namespace {
 
-constexpr int64_t mostRounds = 1024;
+constexpr int64_t mostRounds = 1024, mostOperators = 100000; ///< loops within loops multiply
 
 /// What goes into a body, and what comes of it.
 struct Rounds {
@@ -46,6 +46,10 @@ RewriteResult replaced(Lowering &n, Rounds &rounds, llvm::ArrayRef<int64_t> axes
   return n.m.replace(std::move(values));
 }
 
+bool isTooMuch(Lowering &n, int64_t rounds) {
+  return rounds > mostRounds || static_cast<int64_t>(n.node.calledOperators() + 1) > mostOperators / rounds;
+}
+
 RewriteResult unrolledLoop(Lowering &n) {
   auto own = static_cast<unsigned>(n.integer("$inputs"));
   Tensor limit = n.input(0), condition = n.input(1);
@@ -55,8 +59,8 @@ RewriteResult unrolledLoop(Lowering &n) {
   if (condition && !n.m.isEvery(condition, 1))
     return decline("whether its body runs at all is computed, or it does not");
   int64_t count = rounds->at(0);
-  if (count < 1 || count > mostRounds)
-    return decline("its body does not run, or more than 1024 times");
+  if (count < 1 || isTooMuch(n, count))
+    return decline("its body does not run, or more than 1024 times, or has more than 100,000 operators by then");
   Rounds all;
   for (unsigned i = 2; i < n.inputs(); ++i)
     (i < own ? all.states : all.around).push_back(n.input(i));
@@ -95,8 +99,8 @@ RewriteResult unrolledScan(Lowering &n) {
     if (!axis || x.statedShape()[*axis] < 1 || (count >= 0 && x.statedShape()[*axis] != count))
       return decline("how long what it goes along is is not known, or differs");
     count = x.statedShape()[*axis];
-    if (count > mostRounds)
-      return decline("its body runs more than 1024 times");
+    if (isTooMuch(n, count))
+      return decline("its body runs more than 1024 times, or has more than 100,000 operators by then");
     parts.push_back(op(Op::UNPACK, {x}).with("num", count).with("axis", *axis).results(static_cast<unsigned>(count)));
   }
   for (int32_t t = 0; t < count; ++t)
