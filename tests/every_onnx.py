@@ -19,7 +19,7 @@ from onnx_read import inputs
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
-LEAST = {"": 50, "units": 95, "contrib": 2, "external": 5, "refuse": 0}
+LEAST = {"": 50, "units": 100, "contrib": 5, "external": 5, "refuse": 0}
 
 
 FOLDERS = re.compile(rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_")
