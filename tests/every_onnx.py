@@ -19,7 +19,7 @@ from onnx_read import inputs
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
-LEAST = {"": 50, "units": 100, "contrib": 5, "external": 5, "refuse": 0}
+LEAST = {"": 52, "units": 100, "contrib": 5, "external": 5, "refuse": 0}
 
 
 FOLDERS = re.compile(rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_")
@@ -42,7 +42,10 @@ def shapes(path):
         known = inputs(file.read())
     options = []
     for i, (name, dims) in enumerate(known):
-        sizes = [asked.get(dim, 1 if at == 0 else 64 if len(dims) == 4 and at > 1 else 8) if not isinstance(dim, int) else dim for at, dim in enumerate(dims)]
+        for at, dim in enumerate(dims):
+            if not isinstance(dim, int):  # what has a name has one size
+                asked.setdefault(dim, 1 if at == 0 else 64 if len(dims) == 4 and at > 1 else 8)
+        sizes = [dim if isinstance(dim, int) else asked[dim] for dim in dims]
         text = asked.get(i) or ",".join(map(str, sizes))
         if any(not isinstance(dim, int) for dim in dims):
             options.append(f"--shape={name}={text}")
