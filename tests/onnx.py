@@ -115,8 +115,8 @@ def run(*words, ok=True):
     return done
 
 
-def judge(label, data, feeds, expected, tolerance=1e-5, options=(), whole=False):
-    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts, `whole` with the source beside."""
+def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
+    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts beside the source."""
     with open("net.onnx", "wb") as file:
         file.write(data)
     if BIN == "--seeds":
@@ -142,7 +142,7 @@ def judge(label, data, feeds, expected, tolerance=1e-5, options=(), whole=False)
                                 f"{wanted.dtype}{list(wanted.shape)} {wanted.ravel()[:6]}")
             if os.path.exists("out/" + name + ".npy"):
                 os.remove("out/" + name + ".npy")
-        said = run("origin-dump", "--check", *(["--source", "net.onnx"] if whole else []), file)
+        said = run("origin-dump", "--check", "--source", "net.onnx", file)
         if "ok" not in said.stdout.splitlines():
             failures.append(f"{label}: the map of {file} breaks a law: {said.stdout}")
 
@@ -543,10 +543,10 @@ def loops():
         listed.append(state)
         state = state * c + np.float32(i)
     loop = node("Loop", ["n", "go0", "x"], ["y", "z"], body=step)
-    judge("Loop", model([loop], [("x", np.float32, (2,))], ["y", "z"], [("c", c), ("n", np.array(3, np.int64)), ("go0", np.array(True))]), {"x": x}, {"y": state, "z": np.stack(listed)}, whole=True)
+    judge("Loop", model([loop], [("x", np.float32, (2,))], ["y", "z"], [("c", c), ("n", np.array(3, np.int64)), ("go0", np.array(True))]), {"x": x}, {"y": state, "z": np.stack(listed)})
     np.save("n.npy", np.array([3], np.int64))
     bound = model([node("Loop", ["n", "", "x"], ["y", "z"], body=step)], [("x", np.float32, (2,)), ("n", np.int64, (1,))], ["y", "z"], [("c", c)])
-    judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"], whole=True)
+    judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"])
     refused("Loop of an open number", bound, 'Loop "y": how often its body runs is computed')
     until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
     refused("Loop that ends by itself", model([node("Loop", ["n", "", "x"], ["y"], body=until)], [("x", np.float32, (2,))], ["y"], [("n", np.array(3, np.int64)), ("k", np.array(1, np.int64))]),
@@ -558,7 +558,7 @@ def loops():
                      [scalar(f"i{depth}", np.int64), scalar(f"g{depth}", np.bool_), (f"s{depth}", np.float32, (2,))])
     def twice(depth, rounds):
         return model([node("Loop", ["n", "", "x"], ["y"], body=nested(depth))], [("x", np.float32, (2,))], ["y"], [("c", c), ("n", np.array(rounds, np.int64))])
-    judge("Loops in loops", twice(1, 3), {"x": x}, {"y": x + 9 * c}, 1e-4, whole=True)
+    judge("Loops in loops", twice(1, 3), {"x": x}, {"y": x + 9 * c}, 1e-4)
     refused("Loops in loops", twice(5, 1000), "more than 100,000 operators")
     # sum over what came before, along the second axis from behind
     rows = floats(2, 4)
@@ -567,7 +567,7 @@ def loops():
         sums = np.cumsum(rows[:, ::-1] if backwards else rows, axis=1)
         out = (sums * c[:, None]).astype(np.float32)
         scan = node("Scan", ["x", "rows"], ["y", "z"], body=add, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1], scan_input_directions=[backwards])
-        judge("Scan", model([scan], [("x", np.float32, (2,)), ("rows", np.float32, (2, 4))], ["y", "z"], [("c", c)]), {"x": np.zeros(2, np.float32), "rows": rows}, {"y": sums[:, -1], "z": out}, whole=True)
+        judge("Scan", model([scan], [("x", np.float32, (2,)), ("rows", np.float32, (2, 4))], ["y", "z"], [("c", c)]), {"x": np.zeros(2, np.float32), "rows": rows}, {"y": sums[:, -1], "z": out})
 
 
 def bound():

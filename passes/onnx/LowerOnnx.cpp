@@ -103,7 +103,9 @@ Expr atAxes(const Expr &axes, int rank) {
   Expr one = number(1, TensorType::INT32), zero = number(0, TensorType::INT32);
   return op(Op::ONE_HOT, {op(Op::FLOOR_MOD, {axes, all}), all, one, zero}).with("axis", -1);
 }
-Expr sizesOf(Tensor x) { return op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32)); }
+Expr sizesOf(Tensor x) {
+  return x.isStatic() ? list(x.shape()) : op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+}
 /// Of numbers that fall, the greatest stand where an axis stays.
 Expr otherSizes(Tensor x, const Expr &axes, int32_t count) {
   Sizes falling;
