@@ -20,7 +20,7 @@ struct ConvertRequest {
 /// The same of an ONNX model.
 struct OnnxRequest {
   std::string input, output;
-  Repeated<std::string> shape;
+  Repeated<std::string> shape, bind;
   SourceLines sourceLines = SourceLines::Relative;
   bool verbose = false;
 };
@@ -34,6 +34,9 @@ constexpr std::array convertRows{
 constexpr std::array onnxRows{
     option<&OnnxRequest::shape>("shape", "NAME=1,3,224,224",
                                 "The shape of an input, where the file leaves dimensions open"),
+    option<&OnnxRequest::bind>("bind", "NAME=x.npy",
+                               "An input that is given once and for all, and becomes a constant: what decides a shape, "
+                               "an axis or an option"),
     option<&OnnxRequest::sourceLines>("source-lines", "",
                                       "Of lines of programs that the exporter wrote, the map tells"),
     option<&OnnxRequest::verbose>("verbose", ignored,
@@ -73,7 +76,8 @@ llvm::Error convertOnnx(OnnxRequest &request, Words words, const Door &door, Ver
   return convert(request, words, door, [&](PayloadStore &store) -> llvm::Expected<Imported> {
     door.phase("reading");
     auto file = MappedFile::open(request.input);
-    return file ? readOnnx(std::move(*file), store, request.shape, request.sourceLines) : file.takeError();
+    return file ? readOnnx(std::move(*file), store, {request.shape, request.bind, request.sourceLines})
+                : file.takeError();
   });
 }
 
@@ -91,7 +95,8 @@ const Command onnxCommand = makeCommand<convertOnnx>(
     "Converts an ONNX model to .circle, and nothing else: inputs and outputs keep their layout. The side file\n"
     "OUTPUT.origin.json says which nodes each operator comes from.\n\n"
     "  onnx2circle net.onnx net.circle && circle2circle -O1 net.circle net.opt.circle\n"
-    "  onnx2circle --shape=image=1,3,224,224 net.onnx net.circle      where the file leaves dimensions open\n",
+    "  onnx2circle --shape=image=1,3,224,224 net.onnx net.circle      where the file leaves dimensions open\n"
+    "  onnx2circle --bind=axes=axes.npy net.onnx net.circle           an input that says along which axes\n",
     [] { return Options(onnxRows); });
 
 } // namespace origo::commands

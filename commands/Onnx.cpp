@@ -1,7 +1,9 @@
 #include "commands/Onnx.h"
 
+#include "commands/BoundInputs.h"
 #include "commands/Files.h"
 #include "import/onnx/Onnx.h"
+#include "ir/CustomAttributes.h"
 #include "ir/Undetermined.h"
 #include "ir/Verifier.h"
 #include "origin/DebugLines.h"
@@ -17,6 +19,12 @@ namespace {
 
 bool isOpen(const Value *value) { return value && isUndetermined(*value); }
 
+/// Of a WHILE that is a Loop or a Scan of ONNX.
+std::string loopName(const Operator &op) {
+  std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+  return attributes ? (*attributes)["$op"].AsString().str() : "a loop";
+}
+
 /// What is left, and why.
 llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *, std::string> &reasons) {
   constexpr size_t most = 10;
@@ -26,11 +34,12 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
     for (const Operator &op : graph->operators) {
       llvm::StringRef name = op.customCode();
       bool isNode = name.consume_front(onnxPrefix), isCall = op.code == BuiltinOperator::CALL;
+      bool isLoop = op.code == BuiltinOperator::WHILE && llvm::any_of(op.results(), isOpen);
       bool isChoice = op.code == BuiltinOperator::IF && llvm::any_of(op.results(), isOpen);
       // What only waits for an operator in front of it would be taken.
       bool waits = llvm::any_of(op.operands(), [](const Use &use) { return isOpen(use.get()); });
-      if (!(isNode || isCall || isChoice) || (waits && !isCall && (isChoice || isLoweredFromOnnx(name))) ||
-          count++ >= most)
+      if (!(isNode || isCall || isChoice || isLoop) ||
+          (waits && !isCall && (isChoice || isLoop || isLoweredFromOnnx(name))) || count++ >= most)
         continue;
       auto found = reasons.find(&op);
       std::string reason = found == reasons.end() ? "nothing of circle stands for it" : found->second;
@@ -42,6 +51,7 @@ llvm::Error notLowered(const Model &model, const llvm::DenseMap<const Operator *
       text += (count == 1 ? "" : "; ") +
               (isNode     ? printable(name)
                : isChoice ? "If"
+               : isLoop   ? loopName(op)
                           : "a call") +
               " \"" + printable(op.result() ? op.result()->name.str() : "") + "\": " + reason;
     }
@@ -76,11 +86,63 @@ bool takeTypes(Model &model, Value &result, const Value &a, const Value &b) {
   return true;
 }
 
+/// What goes into the body of a Loop or a Scan of ONNX: its operands, where it does not count its rounds or go along
+/// an axis.
+void takeRoundType(Model &model, Value &input, const Operator &op, unsigned position,
+                   const flexbuffers::Map &attributes) {
+  auto own = static_cast<unsigned>(attributes["$inputs"].AsUInt64());
+  bool isLoop = attributes["$op"].AsString().str() == "Loop";
+  if (isLoop && position < 2) {
+    input.type = position ? TensorType::BOOL : TensorType::INT64;
+    input.hasShape = input.hasRank = true;
+    return;
+  }
+  takeType(input, *op.operand(position));
+  auto along = static_cast<unsigned>(attributes["num_scan_inputs"].AsUInt64());
+  if (isLoop || position >= own || along > own || position < own - along)
+    return;
+  size_t k = position - (own - along);
+  auto axes = attributes["scan_input_axes"].AsTypedVector();
+  int64_t axis = k < axes.size() ? axes[k].AsInt64() : 0;
+  axis += axis < 0 ? input.rank() : 0;
+  if (axis < 0 || axis >= input.rank())
+    return;
+  llvm::SmallVector<int32_t, 4> shape(input.shape.begin(), input.shape.end());
+  llvm::SmallVector<int32_t, 4> signature(input.shapeSignature());
+  shape.erase(shape.begin() + axis);
+  if (!signature.empty())
+    signature.erase(signature.begin() + axis);
+  input.hasRank |= shape.empty();
+  input.shape = shape;
+  input.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(signature)));
+}
+
+/// Inputs of the body of a loop that nobody knew. Is any known now?
+bool typeLoop(Model &model, const Operator &op) {
+  auto bodies = op.callees();
+  std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+  if (bodies.size() != 2 || !attributes)
+    return false;
+  bool any = false;
+  for (auto [i, input] : llvm::enumerate(bodies[1]->inputs)) {
+    auto position = static_cast<unsigned>(i);
+    bool counts = position < 2 && (*attributes)["$op"].AsString().str() == "Loop";
+    const Value *operand = op.operand(position);
+    if (!isUndetermined(*input) || (!counts && (!operand || isUndetermined(*operand))))
+      continue;
+    takeRoundType(model, *input, op, position, *attributes);
+    any = true;
+  }
+  return any;
+}
+
 /// Inputs of the bodies of an IF are its operands, and its results are what comes of both. Is any known now?
 bool typeBodies(Model &model) {
   bool any = false;
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
+      if (op.code == BuiltinOperator::WHILE)
+        any |= typeLoop(model, op);
       auto bodies = op.callees();
       if (op.code != BuiltinOperator::IF || bodies.size() != 2)
         continue;
@@ -99,6 +161,28 @@ bool typeBodies(Model &model) {
       }
     }
   return any;
+}
+
+/// The last round of a loop does not need what the body makes for the next one only: what says whether a Loop goes on,
+/// which it does whatever that is, and states of which nobody uses the result.
+void noteLastRounds(Model &model) {
+  for (const auto &graph : model.subgraphs)
+    for (const Operator &op : graph->operators) {
+      std::optional<flexbuffers::Map> attributes = attributesIn(op.customOptions().bytes());
+      if (op.code != BuiltinOperator::WHILE || !attributes)
+        continue;
+      unsigned skipped = (*attributes)["$op"].AsString().str() == "Loop";
+      uint32_t position = op.numOperands(), user = *model.sets.next(op.origins, 0);
+      for (const Subgraph *body : op.callees())
+        for (auto [i, output] : llvm::enumerate(body->outputs)) {
+          uint32_t tensor = output->relations.front().tensor, operand = position++;
+          int32_t maker = model.sourceGraph.producer(tensor);
+          bool isTaken = i >= skipped && !op.result(static_cast<unsigned>(i) - skipped)->unused();
+          if (!isTaken && (maker >= 0 || output->isConstant()))
+            model.unneeded.push_back({maker < 0, UnneededReason::BranchNotTaken,
+                                      maker < 0 ? tensor : static_cast<uint32_t>(maker), user, operand});
+        }
+    }
 }
 
 llvm::Expected<InputShapes> parsed(llvm::ArrayRef<std::string> shapes) {
@@ -140,22 +224,29 @@ llvm::Expected<Imported> nodesOf(std::shared_ptr<MappedFile> file, const InputSh
   return imported;
 }
 
-llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                llvm::ArrayRef<std::string> shapes, SourceLines lines) {
-  auto known = parsed(shapes);
+llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &store, const OnnxReading &reading) {
+  auto known = parsed(reading.shapes);
   if (!known)
     return known.takeError();
-  auto nodes = nodesOf(file, *known, lines);
+  auto bound = readBound(reading.bound);
+  if (!bound)
+    return bound.takeError();
+  if (llvm::Error error = takeShapes(*bound, *known))
+    return error;
+  auto nodes = nodesOf(file, *known, reading.lines);
   if (!nodes)
     return nodes;
   Imported imported = std::move(*nodes);
   // The source is the file, whatever shapes were asked for.
   if (!known->empty()) {
-    if (auto asWritten = nodesOf(file, {}, lines))
+    if (auto asWritten = nodesOf(file, {}, reading.lines))
       imported.lineage.source = asWritten->lineage.source;
     else
       llvm::consumeError(asWritten.takeError());
   }
+  if (llvm::Error error = bindInputs(*bound, imported))
+    return error;
+  noteLastRounds(*imported.model);
   Pipeline pipeline;
   pipeline.add(lowerOnnx());
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants
@@ -251,10 +342,9 @@ llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginM
   return violations;
 }
 
-llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes, SourceLines lines) {
+llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store, const OnnxReading &reading) {
   std::string path = file->path();
-  auto imported = import(std::move(file), store, shapes, lines);
+  auto imported = import(std::move(file), store, reading);
   return imported ? std::move(imported) : inFile(path, imported.takeError());
 }
 

@@ -7,10 +7,17 @@
 
 namespace origo::commands {
 
+/// What is said of a model beside its file.
+struct OnnxReading {
+  llvm::ArrayRef<std::string> shapes = {}; ///< of inputs, NAME=1,3,224,224 each
+  llvm::ArrayRef<std::string> bound = {};  ///< inputs that become constants, NAME=x.npy each
+  SourceLines lines = SourceLines::Relative;
+};
+
 /// Reads an ONNX model: its graph becomes the source, and its operators are replaced by those of circle. An error names
-/// each operator that nothing stands for, and why. `shapes`: of inputs, NAME=1,3,224,224 each.
+/// each operator that nothing stands for, and why.
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
-                                  llvm::ArrayRef<std::string> shapes = {}, SourceLines lines = SourceLines::Relative);
+                                  const OnnxReading &reading = {});
 
 /// Where a map says other things of layers and lines than the model that its source is. Lines may be left out, and be
 /// relative or whole.

@@ -254,6 +254,18 @@ Digest origin::content(const ModelView &view) {
   return hasher.final();
 }
 
+Digest origin::contentWith(const Digest &file, std::span<const BoundInput> bound) {
+  if (bound.empty())
+    return file;
+  Hasher hasher;
+  hasher.bytes(file.data(), file.size());
+  for (const BoundInput &input : bound) {
+    hasher.number(input.tensor);
+    hasher.bytes(input.bytes.data(), input.bytes.size());
+  }
+  return hasher.final();
+}
+
 std::string origin::hex(const Digest &digest) { return llvm::toHex(digest, /*LowerCase=*/true); }
 
 Listing origin::describe(const ModelView &view) {

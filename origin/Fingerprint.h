@@ -34,6 +34,10 @@ Digest fingerprint(const ModelView &view);
 /// whose bytes are not at hand (in another file) only the count.
 Digest content(const ModelView &view);
 
+/// The content digest of a source whose inputs are bound: SHA-256 over that of the file and, for each of them, u32 id
+/// and its digest. Without any, that of the file.
+Digest contentWith(const Digest &file, std::span<const BoundInput> bound);
+
 /// 64 lower-case digits, without the prefix "sha256:" of the side file.
 std::string hex(const Digest &digest);
 

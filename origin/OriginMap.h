@@ -112,6 +112,13 @@ struct SourceSignature {
   std::vector<Entry> inputs, outputs;
 };
 
+/// An input of the source that was given once and for all: what it holds is a constant of all that was made.
+struct BoundInput {
+  uint32_t tensor = 0; ///< id, of the first subgraph
+  Digest bytes{};      ///< of its elements, as a model stores them
+  bool operator==(const BoundInput &) const = default;
+};
+
 /// A model file as the map lists it.
 struct Listing {
   std::string file;   ///< base name; empty where not known (the embedded map holds no name of its own file)
@@ -124,6 +131,7 @@ struct Listing {
   std::vector<std::string> files;
   std::vector<SourceFrame> frames;
   std::vector<std::vector<uint32_t>> stacks; ///< into `frames`, the innermost first
+  std::vector<BoundInput> bound;             ///< ascending; `content` is that of the file and of these
   uint32_t operatorCount() const {
     return subgraphs.empty() ? 0 : subgraphs.back().firstOperator + uint32_t(subgraphs.back().operators.size());
   }

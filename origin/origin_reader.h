@@ -785,6 +785,154 @@ static inline origo_text origo_tensor_name(const origo_map *map, uint32_t subgra
   return text;
 }
 
+/* ---- What exporters wrote of the source's operators: its layer, and the lines of programs that called it. ---- */
+
+/* Modules, the outermost first: read with origo_next_word. */
+typedef struct {
+  const origo_map *map;
+  uint64_t left;
+  origo__column in;
+} origo_words;
+
+static inline int origo_next_word(origo_words *list, origo_text *word) {
+  if (!list->left || list->in.failed)
+    return 0;
+  --list->left;
+  *word = origo__string(list->map, &list->in);
+  return !list->in.failed;
+}
+
+typedef struct {
+  uint32_t id;           /* of the source operator */
+  origo_text name;       /* of the node; others may have the same */
+  origo_words scopes;    /* the modules that it is in */
+  origo_text class_name; /* of the innermost of them */
+  origo_text note;       /* who put it there, where no line of the user's did */
+  int32_t stack;         /* for origo_frames_of(); -1: no lines are known */
+} origo_layer;
+
+typedef struct {
+  const origo_map *map;
+  origo__column in;
+  uint64_t id;
+} origo_layer_cursor;
+
+static inline origo_layer_cursor origo_layers(const origo_map *map) {
+  origo_layer_cursor cursor;
+  memset(&cursor, 0, sizeof cursor);
+  cursor.map = map;
+  cursor.in = origo__begin(map, 25);
+  return cursor;
+}
+
+/* Goes through the operators of which there is something to say, in the order of their ids. */
+static inline int origo_next_layer(origo_layer_cursor *cursor, origo_layer *row) {
+  origo_words rest;
+  origo_text word;
+  while (cursor->in.at != cursor->in.end && cursor->id < cursor->map->source_operator_count) {
+    ++cursor->id;
+    if (!origo__below(&cursor->in, 2))
+      continue;
+    memset(row, 0, sizeof *row);
+    row->id = (uint32_t)(cursor->id - 1);
+    row->name = origo__text(&cursor->in);
+    row->scopes.map = cursor->map;
+    row->scopes.left = origo__items(&cursor->in);
+    row->scopes.in = cursor->in;
+    rest = row->scopes;
+    while (origo_next_word(&rest, &word))
+      ;
+    cursor->in = rest.in;
+    row->class_name = origo__string(cursor->map, &cursor->in);
+    row->note = origo__string(cursor->map, &cursor->in);
+    row->stack = (int32_t)origo__below(&cursor->in, (uint64_t)INT32_MAX + 1) - 1;
+    return !cursor->in.failed;
+  }
+  return 0;
+}
+
+static inline int origo_find_layer(const origo_map *map, uint32_t id, origo_layer *row) {
+  origo_layer_cursor cursor = origo_layers(map);
+  while (origo_next_layer(&cursor, row))
+    if (row->id == id)
+      return 1;
+  return 0;
+}
+
+typedef struct {
+  origo_text file, function;
+  uint32_t line;
+} origo_frame;
+
+/* The lines that called an operator, the innermost first: read with origo_next_frame. */
+typedef struct {
+  const origo_map *map;
+  uint64_t left;
+  origo__column in;
+} origo_frames;
+
+/* Behind the files: the column at the frames. */
+static inline origo__column origo__frames(const origo_map *map, uint64_t file, origo_text *name) {
+  origo__column in = origo__begin(map, 26);
+  uint64_t i, files = origo__items(&in);
+  for (i = 0; i < files && !in.failed; ++i) {
+    origo_text text = origo__text(&in);
+    if (name && i == file)
+      *name = text;
+  }
+  return in;
+}
+
+/* Behind the frames: the column at the stacks. */
+static inline origo__column origo__stacks(const origo_map *map, uint64_t wanted, origo_frame *frame) {
+  origo__column in = origo__frames(map, 0, NULL);
+  uint64_t i, frames = origo__items(&in);
+  for (i = 0; i < frames && !in.failed; ++i) {
+    uint64_t file = origo__number32(&in);
+    uint32_t line = origo__number32(&in);
+    origo_text function = frame && i == wanted ? origo__string(map, &in) : (origo__number(&in), origo__no_text());
+    if (!frame || i != wanted)
+      continue;
+    frame->file = origo__no_text();
+    origo__frames(map, file, &frame->file);
+    frame->line = line;
+    frame->function = function;
+  }
+  return in;
+}
+
+static inline origo_frames origo_frames_of(const origo_map *map, int32_t stack) {
+  origo_frames list;
+  uint64_t stacks;
+  memset(&list, 0, sizeof list);
+  list.map = map;
+  if (stack < 0)
+    return list;
+  list.in = origo__stacks(map, 0, NULL);
+  for (stacks = origo__items(&list.in); stacks && !list.in.failed; --stacks) {
+    list.left = origo__items(&list.in);
+    if (!stack--)
+      return list;
+    for (; list.left && !list.in.failed; --list.left)
+      origo__number(&list.in);
+  }
+  list.left = 0;
+  return list;
+}
+
+static inline int origo_next_frame(origo_frames *list, origo_frame *frame) {
+  uint64_t number;
+  if (!list->left || list->in.failed)
+    return 0;
+  --list->left;
+  number = origo__number(&list->in);
+  memset(frame, 0, sizeof *frame);
+  frame->file = frame->function = origo__no_text();
+  if (!list->in.failed)
+    origo__stacks(list->map, number, frame);
+  return !list->in.failed;
+}
+
 /* ---- The source: operators in the order of their ids. ---- */
 
 typedef struct {
@@ -1500,6 +1648,37 @@ static inline origo_status origo__check_counts(origo_map *map) {
   return fits ? ORIGO_OK : ORIGO_OTHER_MODEL;
 }
 
+/* Layers and lines, and that they name what there is. */
+static inline int origo__check_layers(const origo_map *map) {
+  origo_layer_cursor layers = origo_layers(map);
+  origo_layer layer;
+  origo__column in = origo__begin(map, 26);
+  uint64_t i, files = 0, frames = 0, stacks = 0;
+  if (!map->has_names)
+    return 1;
+  if (in.at != in.end) {
+    files = origo__items(&in);
+    for (i = 0; i < files && !in.failed; ++i)
+      origo__text(&in);
+    frames = origo__items(&in);
+    for (i = 0; i < frames && !in.failed; ++i) {
+      origo__below(&in, files);
+      origo__number32(&in);
+      origo__below(&in, map->string_count + 1);
+    }
+    stacks = origo__items(&in);
+    for (i = 0; i < stacks && !in.failed; ++i) {
+      uint64_t left = origo__items(&in);
+      while (left-- && !in.failed)
+        origo__below(&in, frames);
+    }
+  }
+  while (origo_next_layer(&layers, &layer))
+    if (layer.stack >= 0 && (uint64_t)layer.stack >= stacks)
+      return 0;
+  return !in.failed && in.at == in.end && !layers.in.failed && layers.in.at == layers.in.end;
+}
+
 static inline int origo__check_rows(const origo_map *map) {
   origo_source_cursor sources = origo_source_operators(map);
   origo_operator_cursor operators = origo_operators(map);
@@ -1533,6 +1712,8 @@ static inline int origo__check_rows(const origo_map *map) {
     ;
   while (origo_next_unneeded(&unneeded, &reason))
     ;
+  if (!origo__check_layers(map))
+    return 0;
   if (uses.operands.failed || uses.operands.at != uses.operands.end || uses.costs.failed ||
       uses.costs.at != uses.costs.end || unneeded.in.failed || unneeded.in.at != unneeded.in.end)
     return 0;

@@ -77,6 +77,38 @@ struct Random {
   }
 };
 
+/// Lines of programs, layers, and inputs that are bound, of some operators and tensors.
+inline void randomLayers(Random &random, Listing &source) {
+  for (uint32_t i = random.below(4); i--;)
+    source.files.push_back(random.name());
+  for (uint32_t i = source.files.empty() ? 0 : random.below(5); i--;)
+    source.frames.push_back({random.below(source.files.size()), random.below(999), random.name()});
+  for (uint32_t i = source.frames.empty() ? 0 : 1 + random.below(4); i--;)
+    for (uint32_t k = source.stacks.emplace_back().size() + random.below(4); k--;)
+      source.stacks.back().push_back(random.below(source.frames.size()));
+  if (source.stacks.empty()) {
+    source.files.clear();
+    source.frames.clear();
+  }
+  for (SourceSubgraph &graph : source.subgraphs)
+    for (SourceOperator &op : graph.operators) {
+      if (random.oneIn(2))
+        continue;
+      auto layer = std::make_shared<SourceLayer>();
+      layer->name = random.name();
+      for (uint32_t i = random.below(3); i--;)
+        layer->scope.push_back(random.name());
+      layer->className = random.name();
+      layer->note = random.name();
+      layer->stack = int32_t(random.below(source.stacks.size() + 1)) - 1;
+      layer->setPath();
+      op.layer = std::move(layer);
+    }
+  for (uint32_t id = 0; id < source.tensorCount(); ++id)
+    if (random.oneIn(9))
+      source.bound.push_back({id, random.digest()});
+}
+
 /// A map that is well formed and makes no sense, with the rows of that target.
 inline OriginMap randomMap(unsigned seed, const ModelView &target) {
   Random random(seed);
@@ -114,6 +146,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
     }
     map.source.subgraphs.push_back(graph);
   }
+  if (seed % 3)
+    randomLayers(random, map.source);
   map.target.laws = random.oneIn(2) ? 11 : 0;
   for (uint32_t i = random.below(3); i--;) {
     SourceSignature signature{random.name(), random.below(4), {}, {}};

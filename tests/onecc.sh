@@ -198,6 +198,9 @@ for bad in '[]' '{"workflows": {}}' '{"workflows": [3]}' '{"workflows": ["a"], "
 done
 for step in tf bcq; do refused "[one-import-$step] is not done here: " one-import-$step -i a -o b; done
 "$root/tests/onnx.py" --example n.onnx && one-import-onnx -i n.onnx -o n1.circle 2>stderr && onecc import -i n.onnx -o n2.circle 2>>stderr && cmp n1.circle n2.circle || fail "one-import-onnx: $(<stderr)"
+"$root/tests/onnx.py" --example-of-sizes s.onnx s.npy
+printf '%s\n' '[one-import-onnx]' 'input_path=s.onnx' 'output_path=s.circle' 'bind=sizes=s.npy' 'shape=x=1,3,4,4' >s.cfg
+one-import-onnx -C s.cfg 2>stderr && [[ $(origin-dump --check --source s.onnx s.circle) == ok ]] && grep -q '"bound"' s.circle.origin.json || fail "one-import-onnx, bound: $(<stderr)"
 refused_after_notes '[one-import-tf] is not done here: it needs TensorFlow' onecc -C <(printf '[onecc]\none-import-tf=True\n[one-import-tf]\n')
 refused_after_notes 'of which there is no section' onecc -C <(printf '[onecc]\none-pack=True\n')
 refused_after_notes '"maybe" is neither true nor false' onecc -C <(printf '[onecc]\none-pack=maybe\n')

@@ -3,12 +3,14 @@
 
 usage: onnx.py BIN
        onnx.py --example FILE     writes the network of docs/onnx.md
+       onnx.py --example-of-sizes FILE SIZES     writes a network that is resized to an input, and sizes
        onnx.py --seeds FOLDER     writes all models, to begin fuzzing with
 ORIGO_BLESS=1 in the environment writes the list of operators in docs/onnx.md anew.
 Models are written here, message by message, as exporters write them; nothing is read from elsewhere.
 """
 
 import glob
+import hashlib
 import json
 import os
 import re
@@ -94,8 +96,12 @@ def function(name, domain, inputs, outputs, nodes, attributes=(), **defaults):
             + b"".join(text(11, attribute(k, v)) for k, v in defaults.items()))
 
 
-def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions=()):
-    return (number(1, 8) + text(7, graph(nodes, outputs, inputs, constants)) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
+def sparse(name, values, indices, dims):
+    return text(15, text(1, tensor(name, values)) + text(2, tensor("", indices)) + b"".join(number(3, d) for d in dims))
+
+
+def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions=(), more=b""):
+    return (number(1, 8) + text(7, graph(nodes, outputs, inputs, constants) + more) + text(8, text(1, "") + number(2, opset)) + pairs(14, metadata)
             + b"".join(text(25, f) for f in functions))
 
 
@@ -110,7 +116,7 @@ def run(*words, ok=True):
 
 
 def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
-    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts."""
+    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts beside the source."""
     with open("net.onnx", "wb") as file:
         file.write(data)
     if BIN == "--seeds":
@@ -136,8 +142,9 @@ def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
                                 f"{wanted.dtype}{list(wanted.shape)} {wanted.ravel()[:6]}")
             if os.path.exists("out/" + name + ".npy"):
                 os.remove("out/" + name + ".npy")
-        if "ok" not in run("origin-dump", "--check", file).stdout.splitlines():
-            failures.append(f"{label}: the map of {file} breaks a law")
+        said = run("origin-dump", "--check", "--source", "net.onnx", file)
+        if "ok" not in said.stdout.splitlines():
+            failures.append(f"{label}: the map of {file} breaks a law: {said.stdout}")
 
 
 seed = np.random.RandomState(7)
@@ -158,6 +165,46 @@ def one(op, expected, *operands, constants=(), opset=17, outputs=1, options=(), 
     data = model([node(op, used, results, **attributes)], inputs, results, given, opset)
     feeds = {n: a for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants}
     judge(op + str(attributes or ""), data, feeds, dict(zip(results, expected)), options=options)
+
+
+def more_windows():
+    """Where maxima stand and back, parts of a signal, masks of what is not dropped, and crops."""
+    x = seed.permutation(2 * 2 * 5 * 4).reshape(2, 2, 5, 4).astype(np.float32)
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 0), (0, 1)), constant_values=-1e9)
+    for order in 0, 1:
+        places = np.arange(80).reshape(2, 2, 5, 4) if not order else np.arange(80).reshape(2, 2, 4, 5).swapaxes(2, 3)
+        where = np.pad(places, ((0, 0), (0, 0), (1, 0), (0, 1)))
+        y, at = np.zeros((2, 2, 3, 2), np.float32), np.zeros((2, 2, 3, 2), np.int64)
+        for i in range(3):
+            for k in range(2):
+                part, spots = padded[:, :, 2 * i : 2 * i + 2, 2 * k : 2 * k + 3].reshape(2, 2, -1), where[:, :, 2 * i : 2 * i + 2, 2 * k : 2 * k + 3].reshape(2, 2, -1)
+                y[:, :, i, k] = part.max(-1)
+                at[:, :, i, k] = np.take_along_axis(spots, part.argmax(-1)[..., None], -1)[..., 0]
+        one("MaxPool", [y, at], x, kernel_shape=[2, 3], strides=[2, 2], pads=[1, 0, 0, 1], storage_order=order)
+    small = np.array([[[[5.0, 6], [7, 8]]]], np.float32)
+    one("MaxUnpool", np.array([[[[0, 5.0, 0, 0], [0, 0, 6, 0], [7, 0, 0, 0], [0, 0, 0, 8]]]], np.float32), small, np.array([[[[1, 6], [8, 15]]]], np.int64), constants=(1,),
+        kernel_shape=[2, 2], strides=[2, 2])
+    signal, window = floats(1, 16, 1), np.abs(floats(8))
+    frames = np.stack([signal[0, i : i + 8, 0] * window for i in range(0, 9, 4)])
+    made = np.fft.rfft(frames)[None]
+    one("STFT", np.stack([made.real, made.imag], -1).astype(np.float32), signal, np.array(4, np.int64), window, np.array(8, np.int64), constants=(1, 2, 3))
+    x = floats(2, 3)
+    one("Dropout", [x, np.ones((2, 3), bool)], x)
+    one("Dropout", [x, np.ones((2, 3), bool)], x, np.array(0, np.float32), np.array(True), constants=(1, 2))
+    # A crop reaches beyond the picture.
+    x = floats(1, 1, 4, 4)
+    rows = np.array([0.4 * 3 + i * (0.6 - 0.4) * 3 / 2 for i in range(3)])
+    columns = np.array([0.6 * 3 + i * (1.2 - 0.6) * 3 / 2 for i in range(3)])
+    def between(v, at):
+        low = np.clip(np.floor(at).astype(int), 0, 3)
+        high, share = np.clip(low + 1, 0, 3), at - low
+        return v[low] * (1 - share)[:, None] + v[high] * share[:, None]
+    y = between(between(x[0, 0], rows).T, np.clip(columns, 0, 3)).T
+    y[:, columns > 3] = 10
+    one("Resize", y[None, None].astype(np.float32), x, np.array([0, 0, 0.4, 0.6, 1, 1, 0.6, 1.2], np.float32), np.zeros(0, np.float32), ints(1, 1, 3, 3), constants=(1, 2, 3), opset=13,
+        mode="linear", coordinate_transformation_mode="tf_crop_and_resize", extrapolation_value=10.0)
+    x = floats(1, 1, 2, 4)
+    one("Resize", x.repeat(2, 2).repeat(2, 3), x, None, None, ints(7, 8), constants=(3,), opset=18, axes=[2, 3], keep_aspect_ratio_policy="not_larger")
 
 
 def windows(x, size, stride, pads, fill, dilation=(1, 1)):
@@ -218,6 +265,9 @@ def operators():
     one("Cast", x.astype(np.int32), x, to=6)
     one("Cast", i.astype(np.float32), i, to=1)
     one("IsInf", np.array([False, True, False]), np.array([1, -np.inf, np.nan], np.float32))
+    for values in (np.array([5, -7, 2 ** 31 - 1, -2 ** 31], np.int32), np.array([3, -4, -1, 77], np.int32)), (np.array([5, 255, 1], np.uint8), np.array([3, 129, 254], np.uint8)):
+        one("BitwiseAnd", values[0] & values[1], *values, opset=18)
+        one("BitwiseOr", values[0] | values[1], *values, opset=18)
 
 
 def movement():
@@ -442,6 +492,119 @@ def bodies():
           {"y": np.exp(leaky(leaky(x, 0.5), 0.25)) + np.exp(x)}, 1e-5)
 
 
+def attention():
+    """Of com.microsoft: with a mask, causal and behind what was before."""
+    batch, moments, heads, size, before = 2, 3, 2, 2, 1
+    width = heads * size
+    x, w, b, past = floats(batch, moments, 5), floats(5, 3 * width), floats(3 * width), floats(2, batch, heads, before, size)
+    mask = np.array([[1, 3, 1, 1], [0, 1, 1, 1]], np.int32)
+    q, k, v = (x @ w + b).reshape(batch, moments, 3, heads, size).transpose(2, 0, 3, 1, 4)
+    k, v = np.concatenate([past[0], k], 2), np.concatenate([past[1], v], 2)
+    scores = (q @ k.swapaxes(2, 3) / np.sqrt(size) + (mask[:, None, None, :] <= 0) * -10000.0).astype(np.float32)
+    scores = np.where(np.arange(before + moments)[None, :] > np.arange(moments)[:, None] + before, np.float32(-1e9), scores)
+    y = (softmax(scores, -1) @ v).transpose(0, 2, 1, 3).reshape(batch, moments, width)
+    constants = [("w", w), ("b", b)]
+    inputs = [("x", np.float32, x.shape), ("mask", np.int32, mask.shape), ("past", np.float32, past.shape)]
+    nodes = [node("Attention", ["x", "w", "b", "mask", "past"], ["y", "present"], domain="com.microsoft", num_heads=heads, unidirectional=1)]
+    judge("Attention", model(nodes, inputs, ["y", "present"], constants), {"x": x, "mask": mask, "past": past}, {"y": y, "present": np.stack([k, v])}, 1e-4)
+    lengths = np.array([3, 2], np.int32)
+    q, k, v = (x @ w + b).reshape(batch, moments, 3, heads, size).transpose(2, 0, 3, 1, 4)
+    scores = (q @ k.swapaxes(2, 3) / np.sqrt(size) + (np.arange(moments)[None, None, None, :] >= lengths[:, None, None, None]) * -10000.0).astype(np.float32)
+    nodes = [node("Attention", ["x", "w", "b", "mask"], ["y"], domain="com.microsoft", num_heads=heads)]
+    judge("Attention of lengths", model(nodes, [inputs[0], ("mask", np.int32, (2,))], ["y"], constants), {"x": x, "mask": lengths},
+          {"y": (softmax(scores, -1) @ v).transpose(0, 2, 1, 3).reshape(batch, moments, width)}, 1e-4)
+    ids, of, mask = np.array([[1, 0, 2]], np.int32), np.array([[0, 1, 1]], np.int32), np.array([[1, 1, 0]], np.int32)
+    words, positions, segments, gamma, beta = floats(4, 6), floats(5, 6), floats(2, 6), floats(6), floats(6)
+    total = words[ids] + positions[None, :3] + segments[of]
+    away = total - total.mean(-1, keepdims=True)
+    y = away / np.sqrt((away ** 2).mean(-1, keepdims=True) + 1e-5) * gamma + beta
+    nodes = [node("EmbedLayerNormalization", ["ids", "of", "w", "p", "s", "g", "b", "mask"], ["y", "count"], domain="com.microsoft", epsilon=1e-5)]
+    judge("EmbedLayerNormalization", model(nodes, [(n, np.int32, (1, 3)) for n in ("ids", "of", "mask")], ["y", "count"],
+          [("w", words), ("p", positions), ("s", segments), ("g", gamma), ("b", beta)]), {"ids": ids, "of": of, "mask": mask}, {"y": y, "count": np.array([2], np.int32)}, 1e-4)
+    a, w, c = floats(2, 3), floats(3, 4), floats(4)
+    one("FusedGemm", np.maximum(a @ w + c, 0), a, w, c, constants=(1, 2), domain="com.microsoft", activation="Relu")
+    one("FusedMatMul", a.T @ w[:2] * 0.5, a, w[:2], domain="com.microsoft", alpha=0.5, transA=1)
+    q, s, z = seed.randint(0, 16, (4, 2, 16)), np.abs(floats(4, 2)), seed.randint(0, 16, (4, 2))
+    real = ((q - z[..., None]) * s[..., None]).reshape(4, 32)[:, :24].astype(np.float32)
+    packed = (q[..., ::2] | q[..., 1::2] << 4).astype(np.uint8)
+    x = floats(2, 24)
+    one("MatMulNBits", x @ real.T, x, packed, s, (z[:, 0] | z[:, 1] << 4).astype(np.uint8)[:, None], constants=(1, 2, 3), domain="com.microsoft", K=24, N=4, bits=4, block_size=16)
+
+
+def loops():
+    """Loop and Scan, whose bodies see what is around them, as often as is known."""
+    x, c = floats(2), floats(2)
+    scalar = lambda name, dtype: (name, dtype, ())
+    # state = state * c + i; listed: the state before
+    step = graph([node("Identity", ["go"], ["on"]), node("Cast", ["i"], ["f"], to=1), node("Mul", ["s", "c"], ["m"]), node("Add", ["m", "f"], ["t"]), node("Identity", ["s"], ["was"])],
+                 ["on", "t", "was"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, ())])
+    state, listed = x, []
+    for i in range(3):
+        listed.append(state)
+        state = state * c + np.float32(i)
+    loop = node("Loop", ["n", "go0", "x"], ["y", "z"], body=step)
+    judge("Loop", model([loop], [("x", np.float32, (2,))], ["y", "z"], [("c", c), ("n", np.array(3, np.int64)), ("go0", np.array(True))]), {"x": x}, {"y": state, "z": np.stack(listed)})
+    np.save("n.npy", np.array([3], np.int64))
+    bound = model([node("Loop", ["n", "", "x"], ["y", "z"], body=step)], [("x", np.float32, (2,)), ("n", np.int64, (1,))], ["y", "z"], [("c", c)])
+    judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"])
+    refused("Loop of an open number", bound, 'Loop "y": how often its body runs is computed')
+    until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
+    refused("Loop that ends by itself", model([node("Loop", ["n", "", "x"], ["y"], body=until)], [("x", np.float32, (2,))], ["y"], [("n", np.array(3, np.int64)), ("k", np.array(1, np.int64))]),
+            'Loop "y": its body decides when it ends')
+    # Loops in loops, and those that would make too much.
+    def nested(depth):
+        inner = node("Loop", ["n", "", f"s{depth}"], [f"t{depth}"], body=nested(depth - 1)) if depth else node("Add", ["s0", "c"], ["t0"])
+        return graph([node("Identity", [f"g{depth}"], [f"o{depth}"]), inner], [f"o{depth}", f"t{depth}"],
+                     [scalar(f"i{depth}", np.int64), scalar(f"g{depth}", np.bool_), (f"s{depth}", np.float32, (2,))])
+    def twice(depth, rounds):
+        return model([node("Loop", ["n", "", "x"], ["y"], body=nested(depth))], [("x", np.float32, (2,))], ["y"], [("c", c), ("n", np.array(rounds, np.int64))])
+    judge("Loops in loops", twice(1, 3), {"x": x}, {"y": x + 9 * c}, 1e-4)
+    refused("Loops in loops", twice(5, 1000), "more than 100,000 operators")
+    # sum over what came before, along the second axis from behind
+    rows = floats(2, 4)
+    add = graph([node("Add", ["s", "r"], ["t"]), node("Mul", ["t", "c"], ["o"])], ["t", "o"], [("s", np.float32, (2,)), ("r", np.float32, (2,))])
+    for backwards in 0, 1:
+        sums = np.cumsum(rows[:, ::-1] if backwards else rows, axis=1)
+        out = (sums * c[:, None]).astype(np.float32)
+        scan = node("Scan", ["x", "rows"], ["y", "z"], body=add, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1], scan_input_directions=[backwards])
+        judge("Scan", model([scan], [("x", np.float32, (2,)), ("rows", np.float32, (2, 4))], ["y", "z"], [("c", c)]), {"x": np.zeros(2, np.float32), "rows": rows}, {"y": sums[:, -1], "z": out})
+
+
+def bound():
+    """Inputs that are given once and for all: constants, which the map tells."""
+    x, sizes = floats(2, 3), np.array([3, 2], np.int64)
+    np.save("sizes.npy", sizes)
+    data = model([node("Shape", ["x"], ["s"]), node("Reshape", ["x", "sizes"], ["r"]), node("ReduceSum", ["r", "axes"], ["y"], keepdims=0)],
+                 [("x", np.float32, (2, 3)), ("sizes", np.int64, (2,)), ("axes", np.int64, (1,))], ["y"])
+    np.save("axes.npy", np.array([1], np.int64))
+    options = ["--bind=sizes=sizes.npy", "--bind=axes=axes.npy"]
+    judge("bound inputs", data, {"x": x}, {"y": x.reshape(3, 2).sum(1)}, options=options)
+    if run("origin-dump", "--check", "--source", "net.onnx", "o1.circle").stdout != "ok\n":
+        failures.append("the map of what is bound does not lead to net.onnx")
+    with open("net.circle.origin.json") as file:
+        side = file.read()
+    told = json.loads(side)["source"]["bound"]
+    wanted = [{"tensor": 1, "sha256": hashlib.sha256(sizes.tobytes()).hexdigest()}, {"tensor": 2, "sha256": hashlib.sha256(ints(1).tobytes()).hexdigest()}]
+    if told != wanted or json.loads(run("origin-dump", "--json", "net.circle").stdout)["source"]["bound"] != wanted:
+        failures.append(f"bound is {told}, not {wanted}")
+    lies = [(told[0]["sha256"], told[1]["sha256"], "law 5"), ('"tensor": 1, "sha256"', '"tensor": 0, "sha256"', "which is bound, and yet it is given"),
+            ('"tensor": 2, "sha256"', '"tensor": 1, "sha256"', "out of order"), ('"tensor": 2, "sha256"', '"tensor": 77, "sha256"', "no input of the source"),
+            ('"bound": [', '"unbound": [', "which is not a constant")]
+    for true, lie, law in lies:
+        with open("lie.json", "w") as file:
+            file.write(side.replace(true, lie, 1))
+        said = run("origin-dump", "--check", "--source", "net.onnx", "--origin-map", "lie.json", "net.circle", ok=False)
+        if law not in said.stdout:
+            failures.append(f"{lie}: {said.stdout}{said.stderr}")
+    refused("bound twice", data, 'input "sizes" is bound twice', *options, options[0])
+    refused("bound to nothing", data, "is not NAME=x.npy", "--bind=sizes")
+    refused("bound, but no input", data, 'no input "z"', "--bind=z=sizes.npy")
+    refused("bound to another shape", data, "cannot have the shape", "--bind=axes=sizes.npy")
+    refused("bound and of a shape", data, "has its shape by that", *options, "--shape=sizes=2")
+    np.save("wrong.npy", sizes.astype(np.float32))
+    refused("bound to another type", data, 'input "sizes" is of INT64, and the array of FLOAT32', "--bind=sizes=wrong.npy")
+
+
 def quantised():
     x = np.array([[-1.0, 0.05, 0.15, 0.25, 9]], np.float32)
     s, z = np.array(0.1, np.float32), np.array(3, np.int8)
@@ -468,6 +631,13 @@ def refusals():
     refused("both", model([node("Foo", ["x"], ["a"]), node("Bar", ["x"], ["b"]), node("Add", ["a", "b"], ["y"])], [x], ["y"]), "2 operators are not taken: Foo")
     refused("no input", model([node("Relu", ["z"], ["y"])], [x], ["y"]), 'input "z" is computed by no node')
     refused("circle", model([node("Relu", ["y"], ["x2"]), node("Relu", ["x2"], ["y"])], [x], ["y"]), "in a circle")
+    judge("a constant twice", model([node("Constant", [], ["c"], value=ints(7)), node("Constant", [], ["c"], value=ints(2)), node("Reshape", ["x", "s"], ["r"]), node("Gather", ["r", "c"], ["y"])],
+                                    [x], ["y"], [("s", ints(6))]), {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}, {"y": np.array([2], np.float32)})
+    for indices in ints(1, 5), np.array([[0, 1], [1, 2]], np.int64):
+        judge("a sparse constant", model([node("Add", ["x", "s"], ["y"])], [x], ["y"], more=sparse("s", np.array([7, 9], np.float32), indices, (2, 3))),
+              {"x": np.zeros((2, 3), np.float32)}, {"y": np.array([[0, 7, 0], [0, 0, 9]], np.float32)})
+    for indices, dims, why in (ints(1, 6), (2, 3), "beyond its shape"), (ints(1), (2, 3), "as many indices"), (ints(1, 5), (1 << 40, 1 << 40), "far more of them"):
+        refused("sparse", model([node("Add", ["x", "s"], ["y"])], [x], ["y"], more=sparse("s", np.array([7, 9], np.float32), indices, dims)), why)
     refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
     refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
     refused("places", model([node("ScatterND", ["x", "at", "u"], ["y"])], [x], ["y"], [("at", np.array([[1], [1]], np.int64)), ("u", floats(2, 3))]), "written twice")
@@ -666,7 +836,12 @@ def main():
         with open(sys.argv[2], "wb") as file:
             file.write(example())
         return
-    parts = operators, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies
+    if BIN == "--example-of-sizes":
+        with open(sys.argv[2], "wb") as file:
+            file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
+        np.save(sys.argv[3], ints(1, 3, 8, 8))
+        return
+    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:
@@ -677,7 +852,7 @@ def main():
         os.chdir(folder)
         os.mkdir("out")
         os.mkdir("in")
-        for part in *parts, refusals, provenance, layers:
+        for part in *parts, bound, refusals, provenance, layers:
             part()
     for failure in failures:
         print("onnx:", failure)

@@ -137,6 +137,46 @@ std::vector<MapRelation> list(origo_relations relations) {
   return result;
 }
 
+/// What is said of each operator's layer and of each stack.
+void readLayers(const origo_map &from, Listing &source) {
+  for (SourceSubgraph &graph : source.subgraphs)
+    for (SourceOperator &op : graph.operators)
+      op.layer = nullptr;
+  if (!from.has_names)
+    return;
+  auto layers = origo_layers(&from);
+  for (origo_layer row; origo_next_layer(&layers, &row);) {
+    auto layer = std::make_shared<SourceLayer>();
+    layer->name = text(row.name);
+    for (origo_text word; origo_next_word(&row.scopes, &word);)
+      layer->scope.push_back(text(word));
+    layer->className = text(row.class_name);
+    layer->note = text(row.note);
+    layer->stack = row.stack;
+    layer->setPath();
+    auto graph = llvm::find_if(source.subgraphs, [&](const SourceSubgraph &one) {
+      return row.id - one.firstOperator < one.operators.size() && row.id >= one.firstOperator;
+    });
+    ASSERT_NE(graph, source.subgraphs.end());
+    graph->operators[row.id - graph->firstOperator].layer = std::move(layer);
+  }
+  for (auto [i, stack] : llvm::enumerate(source.stacks)) {
+    auto frames = origo_frames_of(&from, static_cast<int32_t>(i));
+    size_t count = 0;
+    for (origo_frame row; origo_next_frame(&frames, &row); ++count) {
+      ASSERT_LT(count, stack.size());
+      const SourceFrame &frame = source.frames[stack[count]];
+      EXPECT_EQ(text(row.file), source.files[frame.file]);
+      EXPECT_EQ(text(row.function), frame.function);
+      EXPECT_EQ(row.line, frame.line);
+    }
+    EXPECT_EQ(count, stack.size());
+  }
+  auto none = origo_frames_of(&from, static_cast<int32_t>(source.stacks.size()));
+  origo_frame row;
+  EXPECT_FALSE(origo_next_frame(&none, &row));
+}
+
 /// The map as the C header reads it. What it does not tell is taken from `known`.
 OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
   auto operators = origo_operators(&from);
@@ -175,6 +215,7 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
       tensors.push_back(tensor);
     to.tensors = tensors;
   }
+  readLayers(from, known.source);
   uint32_t next = 0;
   auto uses = origo_uses(&from);
   for (SourceSubgraph &graph : known.source.subgraphs) {

@@ -83,13 +83,29 @@ void addKeys(std::vector<StepKey> &keys, const commands::Command &command) {
 
 namespace {
 
+const StepKey pathKeys[] = {{"input_path", StepKey::Value, "The input"}, {"output_path", StepKey::Value, "The output"}};
+/// Those, and the options of a command.
+template <const commands::Command &Command> llvm::ArrayRef<StepKey> keysOf(llvm::ArrayRef<StepKey> more = {}) {
+  static const std::vector<StepKey> keys = [&] {
+    std::vector<StepKey> keys(more);
+    addKeys(keys, Command);
+    return keys;
+  }();
+  return keys;
+}
+
 llvm::Error import(const OneStep &step) {
   auto files = stepPaths(step);
   if (!files)
     return files.takeError();
   bool isOnnx = step.name == "one-import-onnx" || commands::kindOf(files->first) == commands::FileKind::Onnx;
-  const char *command = isOnnx ? "onnx2circle" : "tflite2circle";
-  return startCommand(step, {toolPath(command), files->first, files->second}, files->second);
+  Words words = {toolPath(isOnnx ? "onnx2circle" : "tflite2circle")};
+  if (isOnnx)
+    for (const commands::Option &row : commands::onnxCommand.options())
+      for (const std::string &line : step.lines(row.name.str()))
+        words.push_back(row.spelled() + "=" + line);
+  words.insert(words.end(), {files->first, files->second});
+  return startCommand(step, words, files->second);
 }
 
 llvm::Error optimize(const OneStep &step) {
@@ -218,17 +234,6 @@ llvm::Error infer(const OneStep &step) {
   return after.empty() ? llvm::Error::success() : startCommand(step, after, "");
 }
 
-const StepKey pathKeys[] = {{"input_path", StepKey::Value, "The input"}, {"output_path", StepKey::Value, "The output"}};
-/// Those, and the options of a command.
-template <const commands::Command &Command> llvm::ArrayRef<StepKey> keysOf(llvm::ArrayRef<StepKey> more = {}) {
-  static const std::vector<StepKey> keys = [&] {
-    std::vector<StepKey> keys(more);
-    addKeys(keys, Command);
-    return keys;
-  }();
-  return keys;
-}
-
 const StepKey programKeys[] = {{"backend", StepKey::Value, "Runs BACKEND-compile, or BACKEND-profile"},
                                {"command", StepKey::Value, "Words for that program"},
                                {"backends", StepKey::Value, "Several, separated by commas, with a key each"}};
@@ -264,8 +269,10 @@ llvm::ArrayRef<StepKind> stepKinds() {
   static const StepKind kinds[] = {
       {"one-import-tf", "", nullptr, "it needs TensorFlow; convert to .tflite there, and use one-import-tflite"},
       {"one-import-bcq", "", nullptr, "binary-coded constants are not made"},
-      {"one-import-onnx", "", import, "turns an ONNX model into a .circle one", pathKeys, false, true},
-      {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one", pathKeys, false, true},
+      {"one-import-onnx", "", import, "turns an ONNX model into a .circle one", keysOf<commands::onnxCommand>(pathKeys),
+       false, true},
+      {"one-import-tflite", "import", import, "turns a .tflite model into a .circle one",
+       keysOf<commands::onnxCommand>(pathKeys), false, true},
       {"one-optimize", "optimize", optimize, "optimises a model", keysOf<commands::optimizeCommand>(pathKeys), true,
        true},
       {"one-quantize", "quantize", quantizeStep, "quantises a model", quantizeKeys(), false, true},

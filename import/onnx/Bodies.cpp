@@ -90,6 +90,80 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
   return Error::success();
 }
 
+/// Of a Loop: does its body go on whatever it computes?
+static bool goesOn(const GraphProto &body) {
+  if (body.inputs.size() < 2 || body.outputs.empty())
+    return false;
+  auto isTrue = [](const TensorProto &tensor) {
+    llvm::StringRef bytes = tensor.hasRaw ? tensor.raw : llvm::StringRef(tensor.typed);
+    return tensor.type == Type::Bool && bytes.size() == 1 && bytes[0];
+  };
+  llvm::StringRef name = body.outputs[0].name;
+  for (size_t i = 0; i <= body.nodes.size(); ++i) {
+    if (name == body.inputs[1].name)
+      return true;
+    for (const TensorProto &tensor : body.initializers)
+      if (tensor.name == name)
+        return isTrue(tensor);
+    auto maker =
+        llvm::find_if(body.nodes, [&](const NodeProto &node) { return llvm::is_contained(node.outputs, name); });
+    if (maker == body.nodes.end() || !maker->domain.empty())
+      return false;
+    if (maker->op == "Constant")
+      return maker->attributes.size() == 1 && maker->attributes[0].tensors.size() == 1 &&
+             isTrue(maker->attributes[0].tensors[0]);
+    if (maker->op != "Identity" || maker->inputs.size() != 1)
+      return false;
+    name = maker->inputs[0];
+  }
+  return false;
+}
+
+const GraphProto *Builder::loopedBody(const NodeProto &node) {
+  if (!node.domain.empty() || (node.op != "Loop" && node.op != "Scan"))
+    return nullptr;
+  for (const AttributeProto &attribute : node.attributes)
+    if (attribute.name == "body" && attribute.graphs.size() == 1 && (node.op == "Scan" || goesOn(*attribute.graphs[0])))
+      return attribute.graphs[0].get();
+  return nullptr;
+}
+
+/// A Loop or a Scan is a WHILE of its body, which stands for the condition as well. What the body sees around it are
+/// operands behind its own. Its attributes are custom options; how many operands are its own is one of them.
+Error Builder::loop(const NodeProto &node, const GraphProto &graph, llvm::SmallVectorImpl<Value *> &operands,
+                    llvm::ArrayRef<Value *> results) {
+  size_t own = operands.size(), made = results.size() + (node.op == "Loop" ? 1 : 0);
+  Scope inner{.proto = graph,
+              .graph = &model.addSubgraph(),
+              .outer = scope,
+              .function = scope->function,
+              .given = scope->given,
+              .absent = scope->absent};
+  if (Error error = body(inner))
+    return error;
+  llvm::SmallVector<Value *> inputs(inner.graph->inputs);
+  if (inputs.size() != own || inner.graph->outputs.size() != made)
+    return makeError("the body of a " + node.op + " has " + Twine(inputs.size()) + " inputs and " +
+                     Twine(inner.graph->outputs.size()) + " outputs, which are not those of the node");
+  Expected<std::string> options = attributes(node, operands);
+  if (!options)
+    return options.takeError();
+  for (const std::string &name : inner.taken) {
+    operands.push_back(lookup(*scope, name));
+    inputs.push_back(inner.values.lookup(name));
+  }
+  model.setInputs(*inner.graph, inputs);
+  Operator &op = model.addOperator(*scope->graph, BuiltinOperator::WHILE, operands, results);
+  const OperatorInfo &row = *op.info();
+  llvm::SmallVector<wire::ScalarEdit> edits;
+  for (llvm::StringRef field : row.subgraphFields)
+    edits.push_back({.slot = row.optionsType()->find(field)->slot, .integer = inner.graph->index});
+  op.options.member = static_cast<uint8_t>(row.options);
+  op.options = model.editOptions(op.options, edits);
+  op.setCustomOptions(Payload::owned(std::move(*options)));
+  return Error::success();
+}
+
 const FunctionProto *Builder::findFunction(const NodeProto &node) const {
   return functions.empty() ? nullptr : functions.lookup(keyOf(node.domain, node.op, node.overload));
 }

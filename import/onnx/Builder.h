@@ -41,6 +41,7 @@ private:
     llvm::StringMap<const AttributeProto *> given = {}; ///< what a call of that says of attributes
     llvm::StringSet<> absent = {};                      ///< inputs of the function that the call does not give
     llvm::StringMap<Value *> values = {};
+    llvm::StringMap<size_t> makers = {}; ///< by name of a value: the node that it is a result of
     std::vector<std::string> taken = {}; ///< names of values around it that it uses, in the order of their first use
   };
   Scope *scope = nullptr;
@@ -55,6 +56,9 @@ private:
   Value *lookup(Scope &from, llvm::StringRef name);
   llvm::Error body(Scope &inner);
   llvm::Error build();
+  static const GraphProto *loopedBody(const NodeProto &node);
+  llvm::Error loop(const NodeProto &node, const GraphProto &graph, llvm::SmallVectorImpl<Value *> &operands,
+                   llvm::ArrayRef<Value *> results);
   llvm::Error choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);
   llvm::DenseMap<const FunctionProto *, Subgraph *> called; ///< functions without attributes
   size_t depth = 0, built = 0;                              ///< functions that call each other; nodes of functions
@@ -67,6 +71,7 @@ private:
     return scope->function ? scope->function->opsets.of(domain) : proto.opsets.of(domain);
   }
   Value &result(llvm::StringRef name);
+  Value *valueToMake(llvm::StringRef name, size_t node);
   llvm::Error define(llvm::StringRef name, Value &value);
   llvm::Expected<std::shared_ptr<MappedFile>> openBeside(llvm::StringRef location);
   llvm::Expected<Payload> payload(const TensorProto &tensor, uint64_t size);

@@ -43,16 +43,11 @@ void forEachUse(const NodeProto &node, llvm::function_ref<void(llvm::StringRef)>
 /// Nodes behind those that they use; in the file's order, which is nearly always such a one, as far as possible.
 Expected<std::vector<size_t>> Builder::order() const {
   const auto &nodes = scope->proto.nodes;
-  llvm::StringMap<size_t> makers;
-  for (size_t i = 0; i < nodes.size(); ++i)
-    for (llvm::StringRef output : nodes[i].outputs)
-      if (!output.empty())
-        makers.try_emplace(output, i);
   std::vector<std::vector<size_t>> users(nodes.size());
   std::vector<size_t> waits(nodes.size(), 0);
   for (size_t i = 0; i < nodes.size(); ++i)
     forEachUse(nodes[i], [&](llvm::StringRef input) {
-      if (auto maker = makers.find(input); !input.empty() && maker != makers.end()) {
+      if (auto maker = scope->makers.find(input); !input.empty() && maker != scope->makers.end()) {
         users[maker->second].push_back(i);
         ++waits[i];
       }
@@ -82,6 +77,10 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
   auto version = opset(node.domain);
   options.Map([&] {
     options.Int("$opset", version.value_or(0));
+    if (loopedBody(node)) {
+      options.Int("$inputs", static_cast<int64_t>(node.inputs.size()));
+      options.String("$op", node.op.str());
+    }
     for (const AttributeProto &own : node.attributes) {
       const AttributeProto *found = resolved(own);
       if (!found)
@@ -90,7 +89,7 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
       std::string name = own.name.str();
       if (error)
         return;
-      if (name.empty() || name == "$opset" || own.name.contains('\0') || !names.insert(name).second) {
+      if (name.empty() || own.name.starts_with("$") || own.name.contains('\0') || !names.insert(name).second) {
         error = makeError("attribute " + inQuotes(name) + " is there twice, or has no name that can be");
         return;
       }
@@ -153,6 +152,12 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
   return std::string(bytes.begin(), bytes.end());
 }
 
+/// Of several constants of one name, the last one has it.
+Value *Builder::valueToMake(llvm::StringRef name, size_t node) {
+  auto maker = scope->makers.find(name);
+  return maker != scope->makers.end() && maker->second == node ? scope->values.lookup(name) : &result(name);
+}
+
 Error Builder::node(size_t index) {
   const NodeProto &node = scope->proto.nodes[index];
   if (node.op.empty())
@@ -166,11 +171,14 @@ Error Builder::node(size_t index) {
     operands.push_back(value);
   }
   for (llvm::StringRef name : node.outputs)
-    results.push_back(name.empty() ? &result("") : scope->values.lookup(name)); // rules count on each result
+    results.push_back(valueToMake(name, index)); // rules count on each result
   if (results.empty())
     return makeError(placeOf(index), "the node has no outputs");
   if (node.op == "If" && node.domain.empty())
     return choice(node, operands, results);
+  bool hasBatches = node.op == "Scan" && opset("").value_or(0) < 9;
+  if (const GraphProto *graph = hasBatches ? nullptr : loopedBody(node))
+    return loop(node, *graph, operands, results);
   if (const FunctionProto *function = findFunction(node))
     return call(*function, node, operands, results);
   Expected<std::string> options = attributes(node, operands);

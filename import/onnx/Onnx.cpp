@@ -25,6 +25,9 @@ Error Builder::define(llvm::StringRef name, Value &value) {
   return Error::success();
 }
 
+/// Some exporters give a name to several constants. The last one counts, as in ONNX Runtime.
+static bool isConstant(const NodeProto &node) { return node.op == "Constant" && node.domain.empty(); }
+
 Error Builder::run() {
   model.keep(file);
   model.format = Format::Circle;
@@ -54,8 +57,6 @@ Error Builder::build() {
   size_t number = sorted.size();
   sorted.emplace_back(&from, std::vector<size_t>());
   graph->name = model.copy(from.name);
-  if (from.hasSparse)
-    return makeError("sparse initializers are not taken");
   llvm::StringSet<> initialized;
   for (const TensorProto &tensor : from.initializers) {
     initialized.insert(tensor.name);
@@ -69,7 +70,8 @@ Error Builder::build() {
   for (const ValueInfo &info : from.inputs) {
     if (initialized.contains(info.name)) // a default, which callers may override: taken as it is
       continue;
-    if (Error error = input(info))
+    // What goes into a body says what it is.
+    if (Error error = scope->outer ? define(info.name, result(info.name)) : input(info))
       return error;
     inputs.push_back(scope->values.lookup(info.name));
   }
@@ -82,11 +84,16 @@ Error Builder::build() {
         return error;
       inputs.push_back(&value);
     }
-  for (const NodeProto &node : from.nodes)
-    for (llvm::StringRef name : node.outputs)
-      if (!name.empty())
-        if (Error error = define(name, result(name)))
-          return error;
+  for (auto [i, node] : llvm::enumerate(from.nodes))
+    for (llvm::StringRef name : node.outputs) {
+      if (name.empty())
+        continue;
+      auto [maker, isFirst] = scope->makers.try_emplace(name, i);
+      if (!isFirst && maker->second != i && isConstant(from.nodes[maker->second]) && isConstant(node))
+        maker->second = i;
+      else if (Error error = define(name, result(name)))
+        return error;
+    }
   model.setInputs(*graph, inputs);
   Expected<std::vector<size_t>> all = order();
   if (!all)

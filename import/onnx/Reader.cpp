@@ -1,5 +1,7 @@
 #include "import/onnx/Reader.h"
 
+#include "ir/Printable.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo::onnx {
@@ -129,6 +131,50 @@ Error readTensor(llvm::StringRef message, TensorProto &tensor) {
     break;
   default:
     break;
+  }
+  return Error::success();
+}
+
+/// A tensor of which the elements are listed that are not zero becomes one with all of them.
+Error readSparse(llvm::StringRef message, TensorProto &tensor) {
+  const uint64_t most = 1024 * message.size(); // a small file must not ask for much memory
+  TensorProto values, indices;
+  const char *what = "a sparse tensor";
+  Error error = forEach(message, what, [&](const Field &field) -> Error {
+    return field.number == 1   ? readTensor(field.bytes, values)
+           : field.number == 2 ? readTensor(field.bytes, indices)
+           : field.number == 3 ? good(addIntegers(field, tensor.dims), what)
+                               : Error::success();
+  });
+  if (error)
+    return error;
+  auto bytesOf = [](const TensorProto &of) { return of.hasRaw ? of.raw : llvm::StringRef(of.typed); };
+  llvm::StringRef elements = bytesOf(values), places = bytesOf(indices);
+  size_t rank = tensor.dims.size(), perElement = indices.dims.size() == 2 ? rank : 1;
+  auto count = values.dims.size() == 1 ? static_cast<uint64_t>(values.dims[0]) : 0;
+  if (values.external || indices.external || indices.type != Type::Int64 || count > elements.size() ||
+      places.size() != count * perElement * sizeof(int64_t) || (count && elements.size() % count))
+    return makeError("sparse tensor \"" + printable(values.name) + "\" has not as many indices as elements");
+  uint64_t width = count ? elements.size() / count : 1, all = 1;
+  for (int64_t dim : tensor.dims)
+    all = dim < 0 || all > most ? most + 1 : all * std::min<uint64_t>(static_cast<uint64_t>(dim), most + 1);
+  if (count == 0 || all > most / width)
+    return makeError("sparse tensor \"" + printable(values.name) +
+                     "\" has no elements, or far more of them than it lists");
+  tensor.name = values.name;
+  tensor.type = values.type;
+  tensor.typed.assign(all * width, '\0');
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t at = 0;
+    for (size_t k = 0; k < perElement; ++k) {
+      int64_t index;
+      std::memcpy(&index, places.data() + (i * perElement + k) * sizeof(index), sizeof(index));
+      uint64_t size = perElement == 1 ? all : static_cast<uint64_t>(tensor.dims[k]);
+      if (index < 0 || static_cast<uint64_t>(index) >= size)
+        return makeError("sparse tensor \"" + printable(values.name) + "\" has an index beyond its shape");
+      at = at * size + static_cast<uint64_t>(index);
+    }
+    std::memcpy(tensor.typed.data() + at * width, elements.data() + i * width, width);
   }
   return Error::success();
 }
@@ -282,8 +328,7 @@ Error readGraph(llvm::StringRef message, GraphProto &graph, unsigned depth) {
     case 12:
       return readValue(field.bytes, graph.outputs.emplace_back());
     case 15:
-      graph.hasSparse = true;
-      return Error::success();
+      return readSparse(field.bytes, graph.initializers.emplace_back());
     default:
       return Error::success();
     }

@@ -98,7 +98,6 @@ struct GraphProto {
   std::deque<NodeProto> nodes; ///< a vector would copy them while it grows
   std::deque<TensorProto> initializers;
   std::vector<ValueInfo> inputs, outputs;
-  bool hasSparse = false; ///< sparse initializers, which are not read
 };
 
 /// Operator sets: domain and version; ai.onnx is the empty domain.

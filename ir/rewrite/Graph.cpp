@@ -1,5 +1,6 @@
 #include "ir/rewrite/Graph.h"
 
+#include "ir/Undetermined.h"
 #include "ir/rewrite/SameOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -148,6 +149,24 @@ const wire::Field *Node::field(llvm::StringRef option) const {
   if (!found)
     Turn::mistake(own.opName() + " has no option " + option);
   return found;
+}
+
+static bool isDetermined(const Subgraph &graph) {
+  auto isOpen = [](const Value *value) { return isUndetermined(*value); };
+  return llvm::none_of(graph.outputs, isOpen) && llvm::all_of(graph.operators, [](const Operator &op) {
+           auto callees = op.callees();
+           return callees.empty() || (op.code == BuiltinOperator::IF &&
+                                      llvm::all_of(callees, [](Subgraph *callee) { return isDetermined(*callee); }));
+         });
+}
+
+bool Node::callsDetermined() const {
+  return llvm::all_of(op->callees(), [](Subgraph *callee) { return isDetermined(*callee); });
+}
+
+size_t Node::calledOperators() const {
+  auto callees = op->callees();
+  return callees.empty() ? 0 : callees.back()->operators.size();
 }
 
 int64_t Node::option(llvm::StringRef name) const {

@@ -125,6 +125,10 @@ public:
   /// The name and the options, in bytes, of an operator that is not builtin.
   llvm::StringRef customCode() const { return op()->customCode(); }
   llvm::ArrayRef<uint8_t> customOptions() const { return op()->customOptions().bytes(); }
+  /// Are the types known of what the subgraphs that it calls make, and do these call nothing but branches?
+  bool callsDetermined() const;
+  /// How many operators the subgraph has that it calls last.
+  size_t calledOperators() const;
 
 private:
   friend class Build;

@@ -273,8 +273,6 @@ Operator &Rewriter::Inlining::copyOf(const Operator &op) {
       list = model.addDestinations();
     list->entries.push_back(copy.destinations);
   }
-  for (Subgraph *callee : copy.callees())
-    ++engine.bodies[callee].calls;
   engine.created(copy, &call);
   ++engine.inlined;
   return copy;
@@ -347,8 +345,6 @@ void Rewriter::Inlining::apply(SourceLine where) {
   auto callees = call.callees();
   engine.retire({{&call, into}}, 1, made, Fate::Inlined);
   engine.region = {};
-  for (Subgraph *callee : callees)
-    engine.released(*callee);
   if (!event)
     return;
   if (llvm::any_of(callees, [&](Subgraph *callee) { return engine.bodies[callee].calls == 0; }))

@@ -189,6 +189,8 @@ void Rewriter::created(Operator &op, llvm::ArrayRef<Operator *> roots) {
   op.maker = known->second;
   if (layout)
     layout->forget(op);
+  for (Subgraph *callee : op.callees())
+    ++bodies[callee].calls;
   push(op);
 }
 
@@ -335,6 +337,10 @@ void Rewriter::noteUnneeded(Operator &op, unsigned position, UnneededReason reas
 void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> consumed, size_t roots,
                       llvm::ArrayRef<Operator *> made, Fate fate) {
   ++applied;
+  llvm::SmallVector<std::pair<Operator *, Subgraph *>> calls;
+  for (auto [op, way] : consumed)
+    for (Subgraph *callee : op->callees())
+      calls.push_back({op, callee});
   for (Operator *op : made) {
     for (Value *result : op->results())
       if (result)
@@ -358,6 +364,9 @@ void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> cons
       }
   unneeded.clear();
   eraseDoomed();
+  for (auto [op, callee] : calls)
+    if (op->erased())
+      released(*callee);
 }
 
 /// Which of two operators of a subgraph is first. What a rewrite makes has the index of what it replaces.

@@ -184,13 +184,14 @@ std::string CheckContext::ledgerSubject(const MapLedgerRow &row) const {
 }
 
 static void checkFingerprints(const OriginMap &map, const ModelView &target, const ModelView *source, Report &report) {
-  auto compare = [&](const char *which, const ModelView &view, const Digest &stated, const Digest &statedContent) {
+  auto compare = [&](const char *which, const ModelView &view, const Digest &stated, const Digest &statedContent,
+                     llvm::ArrayRef<BoundInput> bound = {}) {
     if (Digest actual = fingerprint(view); actual != stated)
       report.add(5, [&] {
         return std::string("the map belongs to another ") + which + " file: it says sha256:" + hex(stated) +
                ", the file has sha256:" + hex(actual);
       });
-    else if (!map.retrained && content(view) != statedContent)
+    else if (!map.retrained && contentWith(content(view), bound) != statedContent)
       report.add(5, [&] {
         return std::string("the constants of the ") + which +
                " file are not those that the map was made for (its content digest differs)";
@@ -198,7 +199,7 @@ static void checkFingerprints(const OriginMap &map, const ModelView &target, con
   };
   compare("written", target, map.target.fingerprint, map.target.content);
   if (source)
-    compare("source", *source, map.source.fingerprint, map.source.content);
+    compare("source", *source, map.source.fingerprint, map.source.content, map.source.bound);
 }
 
 std::vector<Violation> origin::check(const OriginMap &map, const ModelView &target, const ModelView *source,
@@ -211,8 +212,11 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
     sourceGraph.emplace(*source);
   CheckContext context(map, targetGraph, sourceGraph ? &*sourceGraph : nullptr, report);
 
-  checkRows(context);
   checkListings(context, sourceGraph ? &*sourceGraph : nullptr);
+  if (context.source)
+    checkCosts(context);
+  checkBound(context, sourceGraph ? &*sourceGraph : nullptr);
+  checkRows(context);
   checkFingerprints(map, target, source, report);
   checkProducers(context);
   checkLedger(context);
@@ -220,7 +224,6 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
     checkParents(context);
     checkRelations(context);
     checkInferred(context);
-    checkCosts(context);
     checkLiving(context, skipped);
     checkNeighbours(context);
   } else {

@@ -78,7 +78,9 @@ bool isMonotone(const OperatorInfo *info);
 /// A list that may hold `id`; binary search where the list is ascending, as it should be.
 bool holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id);
 
-void checkRows(CheckContext &context);                              ///< laws 1 to 3
+void checkRows(CheckContext &context); ///< laws 1 to 3
+/// Laws 2 and 8. What is bound is a constant of the source from then on.
+void checkBound(CheckContext &context, FileGraph *source);
 void checkListings(CheckContext &context, const FileGraph *source); ///< law 4
 void checkCosts(CheckContext &context);                             ///< law 4, of source operators
 void checkProducers(CheckContext &context);                         ///< law 6

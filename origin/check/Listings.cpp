@@ -172,8 +172,8 @@ static void checkTargetSubgraph(CheckContext &context, size_t g) {
 static std::string_view formatOf(const FileGraph &file) {
   bool onnx = !file.tflite() && !file.operators.empty();
   for (uint32_t op = 0; onnx && op < file.operators.size(); ++op)
-    onnx =
-        file.customCode(op).substr(0, 5) == "onnx." || file.operatorName(op) == "IF" || file.operatorName(op) == "CALL";
+    onnx = file.customCode(op).substr(0, 5) == "onnx." || file.operatorName(op) == "IF" ||
+           file.operatorName(op) == "WHILE" || file.operatorName(op) == "CALL";
   return file.tflite() ? "tflite" : onnx ? "onnx" : "circle";
 }
 

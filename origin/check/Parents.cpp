@@ -20,7 +20,13 @@ namespace {
 class ParentCheck {
 public:
   explicit ParentCheck(CheckContext &context)
-      : context(context), order(*context.source), member(order.nodeCount()), visited(order.nodeCount()) {}
+      : context(context), order(*context.source), loops(context.source->subgraphs.size()), member(order.nodeCount()),
+        visited(order.nodeCount()) {
+    for (uint32_t op = 0; op < context.source->operators.size(); ++op)
+      if (context.source->operatorName(op) == "WHILE")
+        for (uint32_t graph : context.source->callees(op))
+          loops[graph].push_back(op);
+  }
 
   void run() {
     size_t wide = 0, rows = context.target.operators.size();
@@ -56,6 +62,7 @@ public:
 private:
   CheckContext &context;
   SourceOrder order;
+  std::vector<std::vector<uint32_t>> loops; ///< by subgraph of the source: those whose body it is
   std::vector<uint32_t> member, visited;    ///< by node: op + 1 of the row whose search marked it
   static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
   std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
@@ -90,10 +97,14 @@ private:
   }
 
   void forEachProducer(uint32_t tensor, llvm::function_ref<void(uint32_t)> visit) const {
-    for (const MapRelation &relation : context.tensorRow[tensor]->relations)
-      if (context.knownTensor(relation.tensor))
-        if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
-          visit(static_cast<uint32_t>(producer));
+    for (const MapRelation &relation : context.tensorRow[tensor]->relations) {
+      if (!context.knownTensor(relation.tensor))
+        continue;
+      if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
+        visit(static_cast<uint32_t>(producer));
+      else if (context.source->kind[relation.tensor] == TensorKind::Input) // what a loop gives its body
+        llvm::for_each(loops[context.source->subgraphOfTensor(relation.tensor)], visit);
+    }
   }
 
   void findUsers() {

@@ -126,8 +126,10 @@ private:
     });
     return llvm::all_of(source.callees(producer), [&](uint32_t callee) {
       auto *outputs = source.subgraphs[callee].table->outputs();
+      // The body of a Loop of ONNX says first whether it goes on, which is no result.
+      uint32_t from = result + (outputs && outputs->size() > position ? outputs->size() - position : 0);
       int32_t inner =
-          outputs && result < outputs->size() ? source.tensorId(source.subgraphs[callee], outputs->Get(result)) : -1;
+          outputs && from < outputs->size() ? source.tensorId(source.subgraphs[callee], outputs->Get(from)) : -1;
       return inner >= 0 && addMakers(static_cast<uint32_t>(inner), origins, seen, depth + 1);
     });
   }

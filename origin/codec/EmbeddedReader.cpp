@@ -70,6 +70,7 @@ public:
     lineages();
     cancelledWith();
     expressions();
+    bound();
     return state.failed ? "damaged origin map" : "";
   }
 
@@ -667,6 +668,19 @@ private:
         state.failed = true;
       else
         tensors[number]->expression = std::move(text);
+    }
+    finish(in);
+  }
+
+  void bound() {
+    ColumnReader in = column(from.bound());
+    uint32_t next = 0;
+    if (!in.done())
+      map.source.bound.resize(in.count(sizeof(BoundInput)));
+    for (BoundInput &input : map.source.bound) {
+      input.tensor = in.id(next);
+      for (uint8_t &byte : input.bytes)
+        byte = in.byte();
     }
     finish(in);
   }

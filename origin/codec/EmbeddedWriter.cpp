@@ -39,13 +39,16 @@ public:
     signatures();
     ledger();
     unneeded();
+    for (const BoundInput &input : listing.bound)
+      bound.add(input.tensor).bytes.append(input.bytes.begin(), input.bytes.end());
 
     // A builder that grows holds everything twice for a while.
     size_t size = 1 << 16;
     for (const ColumnWriter *column :
          {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
           &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn, &layerColumn,
-          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column, &expressions.column})
+          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column, &expressions.column,
+          &bound.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -80,14 +83,15 @@ public:
     auto layersVector = columnIfAny(std::exchange(layerColumn.bytes, {}));
     auto linesVector = columnIfAny(std::exchange(lineColumn.bytes, {}));
     auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
-    builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
-                                             targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
-                                             causesVector, sourceSubgraphsVector, sourceOperatorsVector,
-                                             sourceTensorsVector, sourceNamesVector, signaturesVector,
-                                             targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
-                                             ledgerVector, operandsVector, costsVector, unneededVector, lineagesVector,
-                                             cancelledVector, layersVector, linesVector, expressionsVector),
-                   embedded::OriginMapIdentifier());
+    auto boundVector = bound.count ? column(bound.take()) : 0;
+    builder.Finish(
+        embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile,
+                                  chainVector, stringsVector, passListsVector, stepListsVector, causesVector,
+                                  sourceSubgraphsVector, sourceOperatorsVector, sourceTensorsVector, sourceNamesVector,
+                                  signaturesVector, targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
+                                  ledgerVector, operandsVector, costsVector, unneededVector, lineagesVector,
+                                  cancelledVector, layersVector, linesVector, expressionsVector, boundVector),
+        embedded::OriginMapIdentifier());
     return builder.Release();
   }
 
@@ -120,7 +124,7 @@ private:
       head.number(count);
       return head.bytes + std::exchange(column.bytes, {});
     }
-  } operatorLineages, tensorLineages, cancelled, expressions;
+  } operatorLineages, tensorLineages, cancelled, expressions, bound;
   uint32_t writtenOperators = 0; ///< of the target so far
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {

@@ -109,6 +109,15 @@ public:
     llvm::copy(bytes, result.begin());
     return true;
   }
+  bool to(BoundInput &result) const {
+    std::string text, bytes;
+    if (!get("tensor", result.tensor) || !get("sha256", text))
+      return false;
+    if (text.size() != 64 || !llvm::tryGetFromHex(text, bytes))
+      return fail("\"sha256\" must be 64 hexadecimal digits");
+    llvm::copy(bytes, result.bytes.begin());
+    return true;
+  }
   bool to(SourceSignature::Entry &result) const { return get("name", result.name) && get("tensor", result.tensor); }
   bool to(SourceFrame &result) const {
     return get("file", result.file) && get("line", result.line) && get("function", result.function);
@@ -258,6 +267,8 @@ public:
     add("source.frames[]", [](R &r, const Cursor &at) { return at.to(r.map.source.frames.emplace_back()); });
     add("source.stacks", Array);
     add("source.stacks[]", [](R &r, const Cursor &at) { return at.to(r.map.source.stacks.emplace_back()); });
+    add("source.bound", Array);
+    add("source.bound[]", [](R &r, const Cursor &at) { return at.to(r.map.source.bound.emplace_back()); });
     add("source.signatures", Array);
     add("source.signatures[]", &R::takeSignature);
     add("source.subgraphs[].name", [](R &r, const Cursor &at) { return at.to(r.map.source.subgraphs.back().name); });

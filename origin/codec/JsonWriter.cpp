@@ -199,6 +199,7 @@ private:
       entries(signature.outputs);
       os << '}';
     });
+    bound();
     lines();
     os << "\n  },\n";
   }
@@ -219,6 +220,17 @@ private:
     one("note", layer.note);
     if (layer.stack >= 0)
       os << ", \"lines\": " << layer.stack;
+  }
+
+  void bound() {
+    if (listing.bound.empty())
+      return;
+    os << ",\n";
+    rows("    ", "bound", listing.bound, [&](const BoundInput &input) {
+      os << "{\"tensor\": " << input.tensor << ", ";
+      member("sha256", hex(input.bytes));
+      os << '}';
+    });
   }
 
   void lines() {

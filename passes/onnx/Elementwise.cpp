@@ -300,6 +300,15 @@ RewriteResult imageScaler(Lowering &n) {
 RewriteResult bitwiseNot(Lowering &n) {
   return n.replace(op(Op::BITWISE_XOR, {n.input(0), number(-1, n.input(0).type())}));
 }
+/// (a + b ± (a xor b)) / 2, of which 64 bits have the sums of narrower integers.
+template <bool isOr> RewriteResult bitwise(Lowering &n) {
+  TensorType type = n.input(0).type(), wide = TensorType::INT64;
+  if (!isInteger(type) || type == TensorType::INT64 || type == TensorType::UINT64)
+    return decline("of integers of 64 bits");
+  Expr a = castTo(n.input(0), type, wide), b = castTo(n.input(1), type, wide);
+  Expr sum = a + b, other = castTo(op(Op::BITWISE_XOR, {n.input(0), n.input(1)}), type, wide);
+  return n.replace(castTo(op(Op::FLOOR_DIV, {isOr ? sum + other : sum - other, number(2, wide)}), wide, type));
+}
 /// Of integers without a sign. What has 64 bits has one here, so that halving needs them below 2^63.
 RewriteResult bitShift(Lowering &n) {
   bool isRight = n.text("direction") == "RIGHT";
@@ -337,6 +346,8 @@ llvm::ArrayRef<Row> elementwiseRows() {
       {"Atanh", atanh},
       {"BitShift", bitShift},
       {"BitwiseNot", bitwiseNot},
+      {"BitwiseAnd", bitwise<false>},
+      {"BitwiseOr", bitwise<true>},
       {"BitwiseXor", arithmetic<Op::BITWISE_XOR>},
       {"Ceil", unary<Op::CEIL>},
       {"Celu", celu},

@@ -44,7 +44,10 @@ RewriteResult gemm(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1), c = n.input(2);
   if (!isReal(a.type()))
     return decline("not float");
-  auto stored = [&](Expr value) { return n.replace(castTo(std::move(value), TensorType::FLOAT32, a.type())); };
+  auto stored = [&](Expr value) {
+    auto made = activated(n, std::move(value));
+    return made ? n.replace(castTo(*made, TensorType::FLOAT32, a.type())) : decline("its activation is not taken");
+  };
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   Expr left = n.integer("transA") ? transpose(wide(a), list({1, 0})) : wide(a);
   std::optional<Expr> bias;
@@ -68,6 +71,58 @@ RewriteResult gemm(Lowering &n) {
     bias = fold(reshape(*bias, list({columns})));
   Expr product = op(Op::FULLY_CONNECTED, {left, weights, isBias ? *bias : Expr(Tensor())});
   return stored(bias && !isBias ? product + *bias : product);
+}
+
+/// alpha · a · b, either of them transposed.
+RewriteResult fusedMatMul(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1);
+  if (!isReal(a.type()) || b.type() != a.type() || a.rank() < 2 || b.rank() < 2 || n.integer("transBatchA") ||
+      n.integer("transBatchB"))
+    return decline("not of matrices of float, or with batches transposed");
+  Expr product = op(Op::BATCH_MATMUL, {wide(a), wide(b)})
+                     .with("adjoint_lhs", n.integer("transA") != 0)
+                     .with("adjoint_rhs", n.integer("transB") != 0);
+  double alpha = n.real("alpha", 1);
+  return n.replace(castTo(alpha == 1 ? product : product * Expr(alpha), TensorType::FLOAT32, a.type()));
+}
+
+/// x · wᵀ of weights in blocks of 4 or 8 bits along the columns, each with a scale and perhaps a zero point.
+RewriteResult matMulOfBlocks(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(1), scales = n.input(2), zeros = n.input(3);
+  auto columns = static_cast<int32_t>(n.integer("K")), rows = static_cast<int32_t>(n.integer("N"));
+  int64_t bits = n.integer("bits", 4), block = n.integer("block_size");
+  if (!isReal(a.type()) || !b.isDenseConstant() || b.rank() != 3 || (bits != 4 && bits != 8) || block < 16 ||
+      columns < 1 || rows < 1 || b.shape()[0] != rows || b.shape()[2] != block * bits / 8 ||
+      int64_t{b.shape()[1]} * block < columns || n.input(4) || !scales.isDenseConstant() ||
+      (zeros && (!zeros.isDenseConstant() || zeros.type() != TensorType::UINT8)))
+    return decline("its weights are computed, or of blocks that are not taken");
+  int32_t blocks = b.shape()[1];
+  auto unpacked = [&](Tensor of, llvm::ArrayRef<int32_t> shape) {
+    Expr bytes = castTo(of, of.type(), TensorType::INT32), sixteen = number(16, TensorType::INT32);
+    Expr both = bits == 8 ? bytes
+                          : op(Op::PACK, {op(Op::FLOOR_MOD, {bytes, sixteen}), op(Op::FLOOR_DIV, {bytes, sixteen})})
+                                .with("values_count", 2)
+                                .with("axis", of.rank());
+    return castTo(reshape(both, list(shape)), TensorType::INT32, TensorType::FLOAT32);
+  };
+  Expr weights = unpacked(b, {rows, blocks, static_cast<int32_t>(block)});
+  if (zeros) {
+    int32_t padded = bits == 4 ? (blocks + 1) / 2 * 2 : blocks;
+    if (zeros.elementCount() != static_cast<uint64_t>(rows) * padded * bits / 8)
+      return decline("its zero points are not one for each block");
+    Expr each = op(Op::SLICE, {unpacked(zeros, {rows, padded}), list({0, 0}), list({rows, blocks})});
+    weights = weights - reshape(each, list({rows, blocks, 1}));
+  } else {
+    weights = weights - Expr(bits == 4 ? 8.0 : 128.0);
+  }
+  weights = weights * reshape(wide(scales), list({rows, blocks, 1}));
+  weights = reshape(weights, list({rows, static_cast<int32_t>(blocks * block)}));
+  if (blocks * block != columns)
+    weights = op(Op::SLICE, {weights, list({0, 0}), list({rows, columns})});
+  Tensor bias = n.input(5);
+  Expr product =
+      op(Op::FULLY_CONNECTED, {wide(a), fold(weights), bias ? wide(bias) : Expr(Tensor())}).with("keep_num_dims", 1);
+  return n.replace(castTo(product, TensorType::FLOAT32, a.type()));
 }
 
 /// Of matrices of two by two.
@@ -193,7 +248,13 @@ RewriteResult einsum(Lowering &n) {
 } // namespace
 
 llvm::ArrayRef<Row> linearRows() {
-  static const Row rows[] = {{"Det", determinant}, {"Einsum", einsum}, {"Gemm", gemm}, {"MatMul", matMul}};
+  static const Row rows[] = {{"Det", determinant},
+                             {"Einsum", einsum},
+                             {"Gemm", gemm},
+                             {"MatMul", matMul},
+                             {"com.microsoft.FusedGemm", gemm},
+                             {"com.microsoft.FusedMatMul", fusedMatMul},
+                             {"com.microsoft.MatMulNBits", matMulOfBlocks}};
   return rows;
 }
 

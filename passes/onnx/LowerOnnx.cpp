@@ -103,7 +103,9 @@ Expr atAxes(const Expr &axes, int rank) {
   Expr one = number(1, TensorType::INT32), zero = number(0, TensorType::INT32);
   return op(Op::ONE_HOT, {op(Op::FLOOR_MOD, {axes, all}), all, one, zero}).with("axis", -1);
 }
-Expr sizesOf(Tensor x) { return op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32)); }
+Expr sizesOf(Tensor x) {
+  return x.isStatic() ? list(x.shape()) : op(Op::SHAPE, {x}).with("out_type", static_cast<int64_t>(TensorType::INT32));
+}
 /// Of numbers that fall, the greatest stand where an axis stays.
 Expr otherSizes(Tensor x, const Expr &axes, int32_t count) {
   Sizes falling;
@@ -133,6 +135,19 @@ bool isInteger(TensorType type) {
   }
 }
 
+std::optional<Expr> activated(Lowering &n, Expr value) {
+  llvm::StringRef name = n.text("activation");
+  if (name.empty())
+    return value;
+  if (name == "LeakyRelu")
+    return op(Op::LEAKY_RELU, {std::move(value)}).withReal("alpha", n.real("activation_alpha", 0.01));
+  for (auto [known, code] :
+       {std::pair("Relu", Op::RELU), std::pair("Sigmoid", Op::LOGISTIC), std::pair("Tanh", Op::TANH)})
+    if (name == known)
+      return op(code, {std::move(value)});
+  return std::nullopt;
+}
+
 RewriteResult asItIs(Lowering &n) {
   Tensor x = n.input(0), y = n.node.result();
   if (!y.isOutput() && x.isDenseConstant())
@@ -147,9 +162,9 @@ RewriteResult asItIs(Lowering &n) {
 static const llvm::StringMap<RewriteResult (*)(Lowering &)> &table() {
   static const auto rows = [] {
     llvm::StringMap<RewriteResult (*)(Lowering &)> rows;
-    for (llvm::ArrayRef<Row> list :
-         {elementwiseRows(), shapeRows(), movementRows(), pickingRows(), reductionRows(), linearRows(), windowRows(),
-          resizingRows(), normalisationRows(), recurrentRows(), quantisationRows(), lossRows(), samplingRows()})
+    for (llvm::ArrayRef<Row> list : {elementwiseRows(), shapeRows(), movementRows(), pickingRows(), reductionRows(),
+                                     linearRows(), windowRows(), resizingRows(), normalisationRows(), recurrentRows(),
+                                     quantisationRows(), lossRows(), samplingRows(), attentionRows(), loopRows()})
       for (const Row &row : list)
         rows[row.name] = row.lower;
     return rows;
@@ -180,9 +195,23 @@ static Rule lower() {
           }};
 }
 
+static Rule unroll() {
+  return {"unroll", "", op(Op::WHILE, {}), [](Match &m) {
+            Node node = m.root();
+            std::optional<flexbuffers::Map> attributes = attributesOf(node);
+            if (!attributes || !(*attributes)["$op"].IsString())
+              return decline("no loop of ONNX");
+            for (unsigned i = 0; i < node.operandCount(); ++i)
+              if (node.operand(i) && node.operand(i).type() == TensorType::VARIANT)
+                return decline("an operator in front of it is not lowered");
+            onnx::Lowering lowering(m, node, *attributes);
+            return onnx::unrolled(lowering);
+          }};
+}
+
 const Pass &lowerOnnx() {
-  static const Pass pass{"lower-onnx", "operators of ONNX -> operators of circle", Phase::Decompose, false, {},
-                         {lower()}};
+  static const Pass pass{"lower-onnx",       "operators of ONNX -> operators of circle", Phase::Decompose, false, {},
+                         {lower(), unroll()}};
   return pass;
 }
 

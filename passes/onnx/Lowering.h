@@ -57,6 +57,11 @@ llvm::ArrayRef<Row> recurrentRows();
 llvm::ArrayRef<Row> quantisationRows();
 llvm::ArrayRef<Row> lossRows();
 llvm::ArrayRef<Row> samplingRows();
+llvm::ArrayRef<Row> attentionRows();
+llvm::ArrayRef<Row> loopRows();
+
+/// A Loop or a Scan, which is a WHILE of a body that runs as often as is known.
+RewriteResult unrolled(Lowering &n);
 
 // What lowerings share.
 using Sizes = llvm::SmallVector<int32_t, 6>;
@@ -95,6 +100,8 @@ Expr otherSizes(Tensor x, const Expr &axes, int32_t count);
 /// A list of pairs, of shape [n, 2].
 Expr pairs(llvm::ArrayRef<int32_t> numbers);
 bool isInteger(TensorType type);
+/// With the activation that ONNX Runtime has fused into a node; of others, as it is. None: it is not one that is taken.
+std::optional<Expr> activated(Lowering &n, Expr value);
 inline bool isReal(TensorType type) {
   return type == TensorType::FLOAT32 || type == TensorType::FLOAT16 || type == TensorType::FLOAT64;
 }

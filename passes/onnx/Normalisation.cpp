@@ -116,13 +116,35 @@ RewriteResult rmsNormalization(Lowering &n) {
 /// layer_normalization(x + skip + bias)
 RewriteResult skipLayerNormalization(Lowering &n) {
   Tensor x = n.input(0);
-  if (n.node.resultCount() > 1)
-    return decline("more than one of its results is asked for");
   Expr sum = Expr(x) + Expr(n.input(1));
   if (n.input(4))
     sum = sum + Expr(n.input(4));
   Expr value = normalised(sum, {x.rank() - 1}, n.real("epsilon", 1e-12)) * Expr(n.input(2));
-  return n.replace(n.input(3) ? value + Expr(n.input(3)) : value);
+  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), n.input(3) ? value + Expr(n.input(3)) : value}};
+  if (n.node.resultCount() > 3) // those in between are of training
+    values.push_back({n.node.result(3), sum});
+  return n.m.replace(std::move(values));
+}
+
+/// layer_normalization(words[ids] + positions[places] + segments[of]), and how many the mask has in each row
+RewriteResult embedLayerNormalization(Lowering &n) {
+  Tensor ids = n.input(0), segmentIds = n.input(1), words = n.input(2), positions = n.input(3), segments = n.input(4);
+  Tensor mask = n.input(7), places = n.input(8);
+  if (!ids.isStatic() || ids.rank() != 2 || !words.isFloat() || static_cast<bool>(segmentIds) != bool(segments))
+    return decline("not float32, of a shape that is not known, or with segments and no table of them");
+  auto picked = [](Tensor table, const Expr &at) { return op(Op::GATHER, {table, at}).with("axis", 0); };
+  int32_t batch = ids.shape()[0], moments = ids.shape()[1];
+  Expr sum = picked(words, ids) + picked(positions, places ? Expr(places) : fold(counted({1, moments}, 1)));
+  if (segments)
+    sum = sum + picked(segments, segmentIds);
+  Expr value = normalised(sum, {2}, n.real("epsilon", 1e-12)) * Expr(n.input(5)) + Expr(n.input(6));
+  std::vector<std::pair<Tensor, Expr>> values = {{n.node.result(0), value}};
+  if (n.node.resultCount() > 1)
+    values.push_back({n.node.result(1), mask ? op(Op::SUM, {mask, list({1})}).with("keep_dims", 0)
+                                             : op(Op::FILL, {list({batch}), number(0, TensorType::INT32)})});
+  if (n.node.resultCount() > 2)
+    values.push_back({n.node.result(2), sum});
+  return n.m.replace(std::move(values));
 }
 
 RewriteResult groupNormalization(Lowering &n) {
@@ -247,6 +269,7 @@ llvm::ArrayRef<Row> normalisationRows() {
       {"MeanVarianceNormalization", meanVarianceNormalization},
       {"RMSNormalization", rmsNormalization},
       {"Softmax", softmax},
+      {"com.microsoft.EmbedLayerNormalization", embedLayerNormalization},
       {"com.microsoft.SkipLayerNormalization", skipLayerNormalization},
   };
   return rows;

@@ -133,6 +133,31 @@ RewriteResult scatterElements(Lowering &n) {
   return scattered(n, x, *at, updates, fold(op(Op::FILL, {shapeOf(updates), Expr(1.0)})));
 }
 
+/// What a maximum of windows that do not overlap was taken of, with zeros elsewhere.
+RewriteResult maxUnpool(Lowering &n) {
+  Tensor x = n.input(0), places = n.input(1);
+  auto kernel = n.integers("kernel_shape"), strides = n.integers("strides"), pads = n.integers("pads");
+  strides.resize(kernel.size(), 1);
+  pads.resize(2 * kernel.size(), 0);
+  if (n.input(2) || !x.isStatic() || !places.isStatic() || x.rank() != static_cast<int>(kernel.size()) + 2)
+    return decline("of a shape that is not known, or that is asked for");
+  Sizes shape(x.shape().begin(), x.shape().end());
+  int64_t all = int64_t{shape[0]} * shape[1];
+  for (size_t i = 0; i < kernel.size(); ++i) {
+    int64_t size = (shape[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + kernel.size()];
+    if (strides[i] < kernel[i] || size < 1 || size > mostIndices)
+      return decline("its windows overlap");
+    shape[i + 2] = static_cast<int32_t>(size);
+    all *= size;
+  }
+  if (all > INT32_MAX)
+    return decline("its result is big");
+  auto count = static_cast<int32_t>(*x.elementCount());
+  Expr at = castTo(reshape(places, list({count, 1})), places.type(), TensorType::INT32);
+  Expr flat = op(Op::SCATTER_ND, {at, reshape(x, list({count})), list({static_cast<int32_t>(all)})});
+  return n.replace(reshape(flat, list(shape)));
+}
+
 RewriteResult nonZero(Lowering &n) {
   Tensor x = n.input(0);
   if (x.rank() == 0)
@@ -287,6 +312,7 @@ llvm::ArrayRef<Row> pickingRows() {
       {"GatherElements", gatherElements},
       {"GatherND", gatherNd},
       {"NonMaxSuppression", nonMaxSuppression},
+      {"MaxUnpool", maxUnpool},
       {"NonZero", nonZero},
       {"OneHot", oneHot},
       {"Scatter", scatterElements},

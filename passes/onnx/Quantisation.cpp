@@ -226,12 +226,14 @@ llvm::ArrayRef<Row> quantisationRows() {
                              {"QLinearConv", quantisedConvolution},
                              {"QLinearMatMul", matrixProduct},
                              {"QuantizeLinear", quantize},
+                             {"com.microsoft.DequantizeLinear", dequantize},
                              {"com.microsoft.QLinearAdd", addition},
                              {"com.microsoft.QLinearAveragePool", averageOfIntegers},
                              {"com.microsoft.QLinearGlobalAveragePool", globalAverageOfIntegers},
                              {"com.microsoft.QLinearMul", product},
                              {"com.microsoft.QLinearSigmoid", sigmoid},
-                             {"com.microsoft.QLinearSoftmax", softmaxOfIntegers}};
+                             {"com.microsoft.QLinearSoftmax", softmaxOfIntegers},
+                             {"com.microsoft.QuantizeLinear", quantize}};
   return rows;
 }
 

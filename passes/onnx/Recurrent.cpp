@@ -16,15 +16,17 @@ template <Kind kind> RewriteResult recurrent(Lowering &n) {
   Tensor peephole = kind == Kind::Lstm ? n.input(7) : Tensor();
   if (!x.isFloat() || !x.isStatic() || x.rank() != 3)
     return decline("not float32 of a known shape");
-  if (lengths || n.real("clip") != 0 || n.integer("input_forget") || n.has("activation_alpha"))
-    return decline("it has lengths, clipping, coupled gates, or parameters of activations");
+  int32_t moments = x.shape()[n.integer("layout") ? 1 : 0];
+  if (lengths && !n.m.isEvery(lengths, moments))
+    return decline("its sequences are of other lengths than its input, or of lengths that are computed");
+  if (n.real("clip") != 0 || n.integer("input_forget") || n.has("activation_alpha"))
+    return decline("it has clipping, coupled gates, or parameters of activations");
   for (Tensor weights : {w, r, b, peephole})
     if (weights && !weights.isStatic())
       return notKnown();
   bool batchFirst = n.integer("layout");
   llvm::StringRef direction = n.text("direction", "forward");
-  int32_t directions = direction == "bidirectional" ? 2 : 1, moments = x.shape()[batchFirst],
-          batch = x.shape()[!batchFirst], features = x.shape()[2];
+  int32_t directions = direction == "bidirectional" ? 2 : 1, batch = x.shape()[!batchFirst], features = x.shape()[2];
   int32_t units = r.lastDimension();
   if (moments < 1 || moments > 1024 || w.rank() != 3 || w.shape()[0] != directions || w.shape()[1] != gates * units)
     return decline("it has no moments, more than 1024, or weights that do not fit");

@@ -11,7 +11,8 @@ namespace {
 /// Where an element of the result is looked for along one dimension, in the input.
 struct Axis {
   int32_t in, out;
-  double scale; ///< as given, or out / in
+  double scale;              ///< as given, or out / in
+  double begin = 0, end = 1; ///< the part that is taken, of what there is
   /// Computed in floats, as ONNX Runtime does: which of two neighbours is nearest hangs on it.
   double at(llvm::StringRef mode, int32_t position) const {
     auto i = static_cast<float>(position), scale = static_cast<float>(this->scale);
@@ -19,6 +20,10 @@ struct Axis {
       return out == 1 ? 0 : i * static_cast<float>(in - 1) / static_cast<float>(out - 1);
     if (mode == "asymmetric")
       return i / scale;
+    if (mode == "tf_crop_and_resize") {
+      auto last = static_cast<float>(in - 1), from = static_cast<float>(begin), to = static_cast<float>(end);
+      return out > 1 ? from * last + i * (to - from) * last / static_cast<float>(out - 1) : 0.5f * (from + to) * last;
+    }
     if (mode == "pytorch_half_pixel" && out == 1)
       return 0;
     if (mode == "tf_half_pixel_for_nn")
@@ -30,6 +35,10 @@ struct Axis {
       return offset + (i + 0.5f) / scale - 0.5f;
     }
     return (i + 0.5f) / scale - 0.5f;
+  }
+  bool isOutside(llvm::StringRef mode, int32_t position) const {
+    double x = at(mode, position);
+    return x < 0 || x > in - 1;
   }
   int32_t nearest(llvm::StringRef mode, llvm::StringRef rounding, int32_t i) const {
     double x = at(mode, i), rounded;
@@ -65,6 +74,26 @@ struct CubicShares {
   }
 };
 
+/// Where a crop reaches beyond the input stands a number.
+Expr filledOutside(Expr value, llvm::ArrayRef<Axis> along, llvm::StringRef mode, const Expr &number) {
+  std::optional<Expr> inside;
+  for (auto [i, axis] : llvm::enumerate(along)) {
+    std::vector<Expr> parts;
+    bool any = false;
+    for (int32_t k = 0; k < axis.out; ++k) {
+      any |= axis.isOutside(mode, k);
+      parts.push_back(fold(reshape(Expr(axis.isOutside(mode, k) ? 0.0 : 1.0), list({1}))));
+    }
+    Sizes shape(along.size(), 1);
+    shape[i] = axis.out;
+    if (!any)
+      continue;
+    Expr own = reshape(op(Op::CONCATENATION, parts).with("axis", 0), list(shape));
+    inside = inside ? *inside * own : own;
+  }
+  return inside ? op(Op::SELECT_V2, {fold(op(Op::GREATER, {*inside, Expr(0.5)})), std::move(value), number}) : value;
+}
+
 RewriteResult resize(Lowering &n) {
   Tensor x = n.input(0);
   bool upsample = n.opset < 10 || n.node.customCode() == "onnx.Upsample";
@@ -75,8 +104,13 @@ RewriteResult resize(Lowering &n) {
   std::optional<Integers> sizes;
   unsigned scalesAt = n.opset >= 11 && !upsample ? 2 : 1;
   auto isGiven = [&](Tensor t) { return t && t.elementCount() != 0u; };
+  std::optional<Reals> part;
   if (scalesAt == 2 && n.input(1))
-    (void)n.m.reals(n.input(1)); // where it crops, which it does in no mode that is taken
+    part = n.m.reals(n.input(1));
+  llvm::StringRef mode = n.text("mode", "nearest"),
+                  where =
+                      n.text("coordinate_transformation_mode", upsample || n.opset == 10 ? "asymmetric" : "half_pixel");
+  bool crops = where == "tf_crop_and_resize";
   llvm::SmallVector<int64_t, 8> axes = n.integers("axes");
   if (axes.empty())
     for (int i = 0; i < rank; ++i)
@@ -103,33 +137,48 @@ RewriteResult resize(Lowering &n) {
   }
   if (!sizes && factors.size() != axes.size())
     return decline("it has other numbers of scales than of axes");
+  if (crops && (!part || part->size() != 2 * axes.size()))
+    return decline("it crops by what is computed, or not by a begin and an end of each axis");
   std::vector<Axis> along;
   for (int i = 0; i < rank; ++i)
     along.push_back({x.shape()[i], x.shape()[i], 1});
+  llvm::StringRef policy = n.text("keep_aspect_ratio_policy", "stretch");
+  std::optional<double> common; // of all axes, where the aspect ratio is kept
+  if (sizes && policy != "stretch")
+    for (size_t k = 0; k < axes.size(); ++k)
+      if (auto axis = Lowering::axis(axes[k], rank)) {
+        double own = static_cast<double>(sizes->at(k)) / along[*axis].in;
+        common = !common ? own : policy == "not_larger" ? std::min(*common, own) : std::max(*common, own);
+      }
   for (size_t k = 0; k < axes.size(); ++k) {
     auto axis = Lowering::axis(axes[k], rank);
     if (!axis)
       return decline("its axis is not one of its input's");
     Axis &one = along[*axis];
-    double out = sizes ? static_cast<double>(sizes->at(k)) : std::floor(one.in * factors[k]);
+    if (crops) {
+      one.begin = part->at(k);
+      one.end = part->at(k + axes.size());
+    }
+    double out = common  ? std::floor(one.in * *common + 0.5)
+                 : sizes ? static_cast<double>(sizes->at(k))
+                         : std::floor(one.in * (one.end - one.begin) * factors[k]);
     if (!(out >= 1 && out <= mostIndices))
       return decline("its result has no size that can be");
     one.out = static_cast<int32_t>(out);
-    one.scale = sizes ? out / one.in : factors[k];
+    one.scale = common ? *common : sizes ? out / one.in : factors[k];
   }
-  if (n.text("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return decline("it keeps the aspect ratio");
-  llvm::StringRef mode = n.text("mode", "nearest"),
-                  where =
-                      n.text("coordinate_transformation_mode", upsample || n.opset == 10 ? "asymmetric" : "half_pixel");
   llvm::StringRef rounding = n.text("nearest_mode", upsample || n.opset == 10 ? "floor" : "round_prefer_floor");
   bool isCubic = mode == "cubic";
-  if (where == "tf_crop_and_resize" || (n.integer("exclude_outside") && !isCubic) || n.integer("antialias"))
-    return decline("it crops, leaves out what is outside, or smooths");
+  if ((n.integer("exclude_outside") && !isCubic) || n.integer("antialias"))
+    return decline("it leaves out what is outside, or smooths");
   auto listed = [&](llvm::ArrayRef<int32_t> numbers) -> Expr {
     return sizes ? Expr(sizes->with(numbers)) : given ? Expr(given->with(numbers)) : list(numbers);
   };
-  bool isImage = rank == 4 && along[0].out == along[0].in && along[1].out == along[1].in;
+  auto finished = [&](Expr value) {
+    Expr beyond = number(n.real("extrapolation_value"), x.type());
+    return n.replace(crops ? filledOutside(std::move(value), along, where, beyond) : std::move(value));
+  };
+  bool isImage = !crops && rank == 4 && along[0].out == along[0].in && along[1].out == along[1].in;
   auto image = [&](Op code, bool corners, bool centers) {
     Expr value = op(code, {turned(x, {0, 2, 3, 1}), listed({along[2].out, along[3].out})})
                      .with("align_corners", corners)
@@ -157,7 +206,7 @@ RewriteResult resize(Lowering &n) {
     Expr value = x;
     bool changed = false;
     for (int i = 0; i < rank; ++i) {
-      if (along[i].in == along[i].out && along[i].scale == 1)
+      if (along[i].in == along[i].out && along[i].scale == 1 && !crops)
         continue;
       Sizes taken;
       for (int32_t k = 0; k < along[i].out; ++k)
@@ -165,7 +214,7 @@ RewriteResult resize(Lowering &n) {
       value = gather(value, listed(taken)).with("axis", i);
       changed = true;
     }
-    return n.replace(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
+    return finished(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
   }
   if (mode != "linear" && mode != "bilinear" && !isCubic)
     return decline("its mode is \"" + mode.str() + "\"");
@@ -187,7 +236,7 @@ RewriteResult resize(Lowering &n) {
   // Along one dimension after the other: the elements on both sides, by how near they are.
   Expr value = x;
   for (int i = 0; i < rank; ++i) {
-    if (along[i].in == along[i].out && along[i].scale == 1)
+    if (along[i].in == along[i].out && along[i].scale == 1 && !crops)
       continue;
     Sizes low, high;
     std::vector<Expr> parts;
@@ -225,7 +274,7 @@ RewriteResult resize(Lowering &n) {
     Expr first = gather(value, listed(low)).with("axis", i), second = gather(value, listed(high)).with("axis", i);
     value = first + (second - first) * share;
   }
-  return n.replace(value);
+  return finished(value);
 }
 
 } // namespace

@@ -158,6 +158,38 @@ RewriteResult fourier(Lowering &n) {
   return n.replace(transpose(op(Op::CONCATENATION, {real, imaginary}).with("axis", rank - 2), list(back)));
 }
 
+/// The transform of each part of a signal, under a window.
+RewriteResult fourierOfParts(Lowering &n) {
+  Tensor x = n.input(0), window = n.input(2);
+  auto step = n.m.integers(n.input(1));
+  std::optional<Integers> length;
+  if (n.input(3)) {
+    length = n.m.integers(n.input(3));
+    if (!length)
+      return decline("the length of its parts is computed");
+  }
+  if (!step || step->size() != 1 || (length && length->size() != 1))
+    return decline("how far its parts are apart is computed");
+  if (!x.isFloat() || !x.isStatic() || x.rank() != 3 || x.shape()[2] != 1 || (window && !window.isStatic()) ||
+      (!window && !length))
+    return decline("not of real float32 numbers of a known shape");
+  int32_t batch = x.shape()[0], all = x.shape()[1], apart = step->at(0),
+          size = length ? length->at(0) : window.lastDimension();
+  if (apart < 1 || size < 1 || size > 2048 || size > all || (window && window.elementCount() != uint64_t(size)))
+    return decline("its parts have no size that can be");
+  int32_t parts = (all - size) / apart + 1, made = n.integer("onesided", 1) ? size / 2 + 1 : size;
+  if (int64_t{parts} * size > mostIndices)
+    return decline("it has many parts");
+  Expr places = fold(counted({parts, 1}, 0) * number(apart, TensorType::INT32) + counted({1, size}, 1));
+  Expr taken = op(Op::GATHER, {reshape(x, list({batch, all})), places}).with("axis", 1);
+  if (window)
+    taken = taken * wide(window);
+  Expr quarters = counted({size, made}, 0) * counted({size, made}, 1) * number(4, TensorType::INT32);
+  auto product = [&](Expr of) { return op(Op::BATCH_MATMUL, {taken, fold(sineOf(std::move(of), size))}); };
+  Expr real = product(number(size, TensorType::INT32) - quarters), imaginary = -product(quarters);
+  return n.replace(op(Op::PACK, {real, imaginary}).with("values_count", 2).with("axis", 3));
+}
+
 RewriteResult hann(Lowering &n) { return cosineWindow(n, 0.5, 0.5, 0); }
 RewriteResult hamming(Lowering &n) { return cosineWindow(n, 25.0 / 46, 21.0 / 46, 0); }
 RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
@@ -165,11 +197,8 @@ RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
 } // namespace
 
 llvm::ArrayRef<Row> samplingRows() {
-  static const Row rows[] = {{"BlackmanWindow", blackman},
-                             {"DFT", fourier},
-                             {"GridSample", gridSample},
-                             {"HammingWindow", hamming},
-                             {"HannWindow", hann}};
+  static const Row rows[] = {{"BlackmanWindow", blackman}, {"DFT", fourier},     {"GridSample", gridSample},
+                             {"HammingWindow", hamming},   {"HannWindow", hann}, {"STFT", fourierOfParts}};
   return rows;
 }
 

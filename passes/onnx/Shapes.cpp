@@ -77,14 +77,21 @@ RewriteResult castLike(Lowering &n) {
   return x.type() == like.type() ? asItIs(n) : n.replace(castTo(x, x.type(), like.type()));
 }
 
+/// Where nothing is dropped; then the mask is true everywhere.
 RewriteResult dropout(Lowering &n) {
-  if (n.input(1))
-    (void)n.m.number(n.input(1)); // how much is dropped says nothing where nothing is
-  if (n.input(2) && !n.m.isEvery(n.input(2), 0))
+  Tensor x = n.input(0), ratio = n.input(1), trains = n.input(2);
+  bool dropsAll = n.opset < 7 ? !n.integer("is_test") : trains && !n.m.isEvery(trains, 0);
+  if (ratio && !n.m.number(ratio))
+    return decline("how much it drops is computed");
+  if (dropsAll && !(ratio && trains && n.m.isEvery(ratio, 0) && n.m.isEvery(trains, 1)))
     return decline("it drops at random, in training mode");
-  if (n.opset < 7 && !n.integer("is_test"))
-    return decline("it drops at random, in training mode");
-  return asItIs(n);
+  Tensor mask = n.node.resultCount() > 1 ? n.node.result(1) : Tensor();
+  if (!mask)
+    return asItIs(n);
+  if (!x.isStatic())
+    return notKnown();
+  Expr all = op(Op::FILL, {list(x.shape()), number(1, n.opset < 10 ? x.type() : TensorType::BOOL)});
+  return n.m.replace({{n.node.result(0), reshape(x, list(x.shape()))}, {mask, all}});
 }
 
 /// A reshape of x to what is stated of it, where −1 is known from x.

@@ -176,8 +176,8 @@ std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor 
     return none(why, "its groups do not divide its channels");
   Sizes last = rank == 3 ? Sizes{0, 2, 1} : toLast(rank);
   bool depthwise = groups > 1 && groups == channels && rank < 5;
-  if (rank == 5 && groups != 1)
-    return none(why, "three dimensions, in groups");
+  if (rank == 5 && groups > 64)
+    return none(why, "three dimensions, in more than 64 groups");
   Sizes order; // of the filter's dimensions
   if (depthwise)
     order = rank == 3 ? Sizes{1, 2, 0} : Sizes{1, 2, 3, 0};
@@ -196,20 +196,36 @@ std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor 
   if (rank == 3)
     widen(used);
   Expr y = withPadding(*image, used);
-  Expr value = op(depthwise   ? Op::DEPTHWISE_CONV_2D
-                  : rank == 5 ? Op::CONV_3D
-                              : Op::CONV_2D,
-                  {y, kernel, bias ? *bias : Expr(Tensor())});
-  value = value.with("padding", used.same ? padSame : padValid);
-  if (rank == 5)
-    value = value.with("stride_d", used.stride[0]).with("dilation_d_factor", used.dilation[0]);
-  size_t at = rank == 5;
-  value = value.with("stride_h", used.stride[at])
-              .with("stride_w", used.stride[at + 1])
-              .with("dilation_h_factor", used.dilation[at])
-              .with("dilation_w_factor", used.dilation[at + 1]);
-  if (depthwise)
-    value = value.with("depth_multiplier", filter[0] / channels);
+  auto over = [&](const Expr &picture, const Expr &filterOf, const Expr &shift) {
+    Expr value = op(depthwise   ? Op::DEPTHWISE_CONV_2D
+                    : rank == 5 ? Op::CONV_3D
+                                : Op::CONV_2D,
+                    {picture, filterOf, shift});
+    value = value.with("padding", used.same ? padSame : padValid);
+    if (rank == 5)
+      value = value.with("stride_d", used.stride[0]).with("dilation_d_factor", used.dilation[0]);
+    size_t at = rank == 5;
+    value = value.with("stride_h", used.stride[at])
+                .with("stride_w", used.stride[at + 1])
+                .with("dilation_h_factor", used.dilation[at])
+                .with("dilation_w_factor", used.dilation[at + 1]);
+    return depthwise ? value.with("depth_multiplier", filter[0] / channels) : value;
+  };
+  Expr value = Expr(Tensor());
+  if (rank == 5 && groups > 1) {
+    auto count = static_cast<int32_t>(groups), made = filter[0] / count;
+    std::vector<Expr> parts;
+    Expr pictures =
+        op(Op::SPLIT, {fold(reshape(list({4}), list({}))), y}).with("num_splits", groups).results(unsigned(count));
+    for (int32_t k = 0; k < count; ++k) {
+      Expr own = op(Op::SLICE, {kernel, list({0, 0, 0, 0, k * made}), list({-1, -1, -1, -1, made})});
+      Expr shift = bias ? op(Op::SLICE, {*bias, list({k * made}), list({made})}) : Expr(Tensor());
+      parts.push_back(over(result(pictures, static_cast<unsigned>(k)), foldedIf(isConstant, own), shift));
+    }
+    value = op(Op::CONCATENATION, parts).with("axis", 4);
+  } else {
+    value = over(y, kernel, bias ? *bias : Expr(Tensor()));
+  }
   auto back =
       fromImage(value, rank, {x.statedShape()[0], rank == 3 ? sizeBehind(*w, 0, x.statedShape()[2]) : 0, filter[0]});
   return back ? back : none(why, "its shape is not known before run time");
@@ -219,11 +235,44 @@ namespace {
 
 RewriteResult convolution(Lowering &n) {
   Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
-  if (!isReal(x.type()) || weights.type() != x.type())
-    return decline("not float");
+  if (!isReal(x.type()) || weights.type() != x.type() || n.input(3))
+    return decline("not float, or with something to add");
   const char *why = "";
   auto value = convolved(n, x, wide(x), weights, wide(weights), bias ? std::optional(wide(bias)) : std::nullopt, why);
-  return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
+  if (!value)
+    return decline(why);
+  value = activated(n, *value);
+  return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline("its activation is not taken");
+}
+
+/// The same in three dimensions: a convolution of what has zeros in between, by the weights from behind.
+RewriteResult convolvedBack(Lowering &n, const Window &w, llvm::ArrayRef<int64_t> begin, llvm::ArrayRef<int64_t> out) {
+  Tensor x = n.input(0), weights = n.input(1), bias = n.input(2);
+  if (n.integer("group", 1) != 1 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
+    return decline("three dimensions, in groups or dilated");
+  Sizes apart = {1}, around = {0, 0};
+  for (size_t i = 0; i < 3; ++i) {
+    int64_t in = (x.shape()[i + 2] - 1) * w.stride[i] + 1, before = w.size[i] - 1 - begin[i],
+            after = out[i] - in - before + w.size[i] - 1;
+    if (before < 0 || after < 0)
+      return decline("its padding is longer than its window");
+    apart.push_back(static_cast<int32_t>(w.stride[i]));
+    around.append({static_cast<int32_t>(before), static_cast<int32_t>(after)});
+  }
+  apart.push_back(1);
+  around.append({0, 0});
+  Expr image = turned(x, toLast(5));
+  if (apart != Sizes(5, 1))
+    image = op(Op::DILATE, {image, list(apart), Expr(0.0)});
+  image = op(Op::PADV2, {image, pairs(around), Expr(0.0)});
+  Expr kernel = transpose(weights, list({2, 3, 4, 0, 1}));
+  for (int32_t axis : {0, 1, 2})
+    kernel = op(Op::REVERSE_V2, {kernel, list({axis})});
+  kernel = foldedIf(weights.isDenseConstant(), kernel);
+  Expr value = op(Op::CONV_3D, {image, kernel, bias ? Expr(bias) : Expr(Tensor())}).with("padding", padValid);
+  value = value.with("stride_d", 1).with("stride_h", 1).with("stride_w", 1);
+  value = value.with("dilation_d_factor", 1).with("dilation_h_factor", 1).with("dilation_w_factor", 1);
+  return n.replace(turned(value, toFirst(5)));
 }
 
 RewriteResult convolutionTranspose(Lowering &n) {
@@ -231,8 +280,8 @@ RewriteResult convolutionTranspose(Lowering &n) {
   int rank = x.rank();
   if (!x.isFloat() || !weights.isStatic() || !x.isStatic())
     return decline("not float32 of a known shape");
-  if (rank != 3 && rank != 4)
-    return decline("not of one or two dimensions");
+  if (rank < 3 || rank > 5)
+    return decline("not of one to three dimensions");
   auto filter = weights.shape();
   auto groups = static_cast<int32_t>(n.integer("group", 1));
   const char *why = "";
@@ -264,6 +313,8 @@ RewriteResult convolutionTranspose(Lowering &n) {
     if (out.back() < 1)
       return decline("its result has no elements");
   }
+  if (rank == 5)
+    return convolvedBack(n, w, begin, out);
   Expr image = turned(x, toLast(rank));
   if (rank == 3) {
     image = shaped(image, {x.shape()[0], 1, x.shape()[2], x.shape()[1]});
@@ -344,13 +395,9 @@ template <bool isMax>
 std::optional<Expr> byPlaces(Tensor x, const Expr &values, Window w, const Window &asked, bool counts,
                              const char *&why) {
   int rank = x.rank();
-  int64_t places = 1;
-  for (int64_t size : w.size)
-    places *= std::min<int64_t>(size, 1024);
-  if (!x.isStatic() || places > 256 || rank > 5)
-    return none(why, "a dilated window, or one of three dimensions, with more than 256 places or of an unknown shape");
-  Sizes around, begin(rank, 0), end = {x.shape()[0], x.shape()[1]}, strides = {1, 1},
-                                map(x.shape().begin(), x.shape().end());
+  if (!x.isStatic() || rank > 5 || llvm::any_of(w.size, [](int64_t size) { return size > 256; }))
+    return none(why, "a dilated window, or one of three dimensions, longer than 256 or of an unknown shape");
+  Sizes around, places, map(x.shape().begin(), x.shape().end()), padded;
   Sizes inner = {0, 0, 0, 0}, outer = {0, 0, 0, 0};
   around = outer;
   for (size_t i = 0; i < w.size.size(); ++i) {
@@ -368,31 +415,35 @@ std::optional<Expr> byPlaces(Tensor x, const Expr &values, Window w, const Windo
     int64_t own = counts ? w.same ? w.after[i] : asked.after[i] : 0;
     inner.append({counts ? static_cast<int32_t>(w.before[i]) : 0, static_cast<int32_t>(own)});
     outer.append({counts ? 0 : static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i] - own)});
-    end.push_back(static_cast<int32_t>((all - extent) / w.stride[i] * w.stride[i] + 1));
-    strides.push_back(static_cast<int32_t>(w.stride[i]));
+    padded.push_back(static_cast<int32_t>(all));
+    places.push_back(static_cast<int32_t>((all - extent) / w.stride[i] + 1));
   }
-  auto reduced = [&](const Expr &from) {
-    std::optional<Expr> value;
-    for (int64_t place = 0; place < places; ++place) {
-      Sizes first = begin, last = end;
-      int64_t rest = place;
-      for (size_t i = w.size.size(); i-- > 0; rest /= w.size[i]) {
-        auto offset = static_cast<int32_t>(rest % w.size[i] * w.dilation[i]);
-        first[i + 2] += offset;
-        last[i + 2] += offset;
+  // Along one dimension after the other.
+  auto reduced = [&](Expr from, int32_t batch, int32_t channels) {
+    Sizes sizes = {batch, channels};
+    sizes.append(padded);
+    for (size_t i = 0; i < w.size.size(); ++i) {
+      std::optional<Expr> value;
+      for (int64_t place = 0; place < w.size[i]; ++place) {
+        Sizes first(rank, 0), last = sizes, strides(rank, 1);
+        first[i + 2] = static_cast<int32_t>(place * w.dilation[i]);
+        strides[i + 2] = static_cast<int32_t>(w.stride[i]);
+        last[i + 2] = first[i + 2] + (places[i] - 1) * strides[i + 2] + 1;
+        Expr part = op(Op::STRIDED_SLICE, {from, list(first), list(last), list(strides)});
+        value = !value ? part : isMax ? maximum(*value, part) : *value + part;
       }
-      Expr part = op(Op::STRIDED_SLICE, {from, list(first), list(last), list(strides)});
-      value = !value ? part : isMax ? maximum(*value, part) : *value + part;
+      from = *value;
+      sizes[i + 2] = places[i];
     }
-    return *value;
+    return from;
   };
-  Expr value = reduced(op(Op::PADV2, {values, pairs(around), Expr(isMax ? -3.4028234663852886e38 : 0.0)}));
+  Expr value = reduced(op(Op::PADV2, {values, pairs(around), Expr(isMax ? -3.4028234663852886e38 : 0.0)}), x.shape()[0],
+                       x.shape()[1]);
   if (isMax)
     return value;
   map[0] = map[1] = 1;
-  end[0] = end[1] = 1;
   Expr cells = op(Op::PADV2, {op(Op::FILL, {list(map), Expr(1.0)}), pairs(inner), Expr(1.0)});
-  return value / fold(reduced(op(Op::PADV2, {cells, pairs(outer), Expr(0.0)})));
+  return value / fold(reduced(op(Op::PADV2, {cells, pairs(outer), Expr(0.0)}), 1, 1));
 }
 
 template <bool isMax> std::optional<Expr> overWindows(Lowering &n, Tensor x, const Expr &values, const char *&why) {
@@ -471,6 +522,77 @@ std::optional<Expr> averaged(Lowering &n, Tensor x, const Expr &values, const ch
 
 namespace {
 
+/// Where the maxima of windows stand, counted through the whole input: of all places in a window the first that has its
+/// maximum, behind where the window begins.
+std::optional<Expr> placesOfMaxima(Lowering &n, Tensor x, const char *&why) {
+  auto kernel = n.integers("kernel_shape");
+  size_t spatial = kernel.size();
+  if (!x.isStatic())
+    return none(why, "its shape is not known before run time");
+  auto in = x.shape().drop_front(2);
+  bool ceils = n.integer("ceil_mode"), byColumns = n.integer("storage_order");
+  std::optional<Window> known = windowOf(n, x, kernel, why, true);
+  if (!known || known->same)
+    return known ? none(why, "it asks for places, and its padding is automatic") : std::nullopt;
+  Window w = *known;
+  if (ceils)
+    ceil(n, w, in);
+  int64_t taps = 1, apart = 1;
+  for (int64_t size : w.size)
+    taps *= size;
+  if (taps > 256)
+    return none(why, "it asks for places in windows of more than 256");
+  // How far apart neighbours along each dimension are.
+  llvm::SmallVector<int64_t, 3> step(spatial);
+  for (size_t k = 0; k < spatial; ++k) {
+    size_t i = byColumns ? k : spatial - 1 - k;
+    step[i] = apart;
+    apart *= in[i];
+  }
+  Sizes around = {0, 0, 0, 0}, whole = {x.shape()[0], x.shape()[1]}, ones = {1, 1}, strides = {1, 1};
+  Expr start = counted({whole[0], 1}, 0) * number(whole[1] * apart, TensorType::INT32) +
+               counted({1, whole[1]}, 1) * number(static_cast<double>(apart), TensorType::INT32);
+  start = reshape(start, list([&] {
+                    Sizes shape = whole;
+                    shape.append(spatial, 1);
+                    return shape;
+                  }()));
+  for (size_t i = 0; i < spatial; ++i) {
+    around.append({static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i])});
+    int64_t extent = (w.size[i] - 1) * w.dilation[i] + 1;
+    whole.push_back(static_cast<int32_t>((in[i] + w.before[i] + w.after[i] - extent) / w.stride[i] + 1));
+    strides.push_back(static_cast<int32_t>(w.stride[i]));
+    Sizes shape(spatial + 2, 1);
+    shape[i + 2] = whole.back();
+    Expr at = counted(shape, static_cast<int>(i) + 2) * number(static_cast<double>(w.stride[i]), TensorType::INT32) -
+              number(static_cast<double>(w.before[i]), TensorType::INT32);
+    start = start + at * number(static_cast<double>(step[i]), TensorType::INT32);
+  }
+  Expr padded = op(Op::PADV2, {wide(x), pairs(around), Expr(-3.4028234663852886e38)});
+  std::vector<Expr> looked;
+  Sizes offsets;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Sizes begin = {0, 0}, end = {whole[0], whole[1]};
+    int64_t rest = tap, offset = 0;
+    begin.append(spatial, 0);
+    end.append(spatial, 0);
+    for (size_t i = spatial; i-- > 0; rest /= w.size[i]) {
+      int64_t place = rest % w.size[i] * w.dilation[i];
+      begin[i + 2] = static_cast<int32_t>(place);
+      end[i + 2] = static_cast<int32_t>(place + (whole[i + 2] - 1) * w.stride[i] + 1);
+      offset += place * step[i];
+    }
+    looked.push_back(op(Op::STRIDED_SLICE, {padded, list(begin), list(end), list(strides)}));
+    offsets.push_back(static_cast<int32_t>(offset));
+  }
+  int last = static_cast<int>(spatial) + 2;
+  Expr tap = op(Op::ARG_MAX, {op(Op::PACK, looked).with("values_count", taps).with("axis", last),
+                              fold(reshape(list({last}), list({})))})
+                 .with("output_type", static_cast<int64_t>(TensorType::INT32));
+  Expr place = op(Op::GATHER, {list(offsets), tap}).with("axis", 0) + fold(start);
+  return castTo(place, TensorType::INT32, TensorType::INT64);
+}
+
 template <bool isMax> RewriteResult pooling(Lowering &n) {
   Tensor x = n.input(0);
   // A float has every integer of 8 bits.
@@ -479,7 +601,14 @@ template <bool isMax> RewriteResult pooling(Lowering &n) {
     return decline("not float");
   const char *why = "";
   auto value = overWindows<isMax>(n, x, wide(x), why);
-  return value ? n.replace(castTo(*value, TensorType::FLOAT32, x.type())) : decline(why);
+  if (!value)
+    return decline(why);
+  Expr stored = castTo(*value, TensorType::FLOAT32, x.type());
+  Tensor places = isMax && n.node.resultCount() > 1 ? n.node.result(1) : Tensor();
+  if (!places)
+    return n.replace(stored);
+  auto found = placesOfMaxima(n, x, why);
+  return found ? n.m.replace({{n.node.result(0), stored}, {places, *found}}) : decline(why);
 }
 
 template <Op code> RewriteResult global(Lowering &n) {
@@ -496,6 +625,7 @@ llvm::ArrayRef<Row> windowRows() {
       {"AveragePool", pooling<false>},           {"Conv", convolution},
       {"ConvTranspose", convolutionTranspose},   {"GlobalAveragePool", global<Op::MEAN>},
       {"GlobalMaxPool", global<Op::REDUCE_MAX>}, {"MaxPool", pooling<true>},
+      {"com.microsoft.FusedConv", convolution},
   };
   return rows;
 }

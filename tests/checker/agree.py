@@ -137,6 +137,16 @@ class Editor:
             row["origins"] = self.sorted_with(row["origins"], self.an_id(False))
             return True
 
+    def do_bind(self):
+        """An input was given once and for all, they say."""
+        inputs = self.case.source.graph_inputs(0)
+        tensor = self.random.choice(inputs) if inputs and self.random.randrange(4) else self.an_id(True)
+        source = self.map["source"]
+        source["bound"] = [{"tensor": tensor, "sha256": self.random.randbytes(32).hex()}]
+        if self.random.randrange(4):
+            source["content"] = origin_checker.Checker.with_bound(source["content"], source["bound"])
+        return True
+
     def do_infer(self):
         """The map was found, they say; a fate may be unknown then."""
         self.map["target"]["inferred"] = "their word"

@@ -1,4 +1,5 @@
 """What docs/origin-map.md needs of a .tflite or .circle file: operators, tensors, who reads and makes what."""
+import copy
 import re
 import struct
 from pathlib import Path
@@ -172,6 +173,7 @@ class Model:
             old = code.number(0, "b")
             new = code.number(3, "i")
             codes.append((max(old, new) if old >= 0 else old, code.text(1)))
+        self.bound = frozenset()
         self.graphs = [Subgraph(each, i, buffers, codes) for i, each in enumerate(root.tables(2))]
         self.operators = [op for graph in self.graphs for op in graph.operators]
         self.tensors = [tensor for graph in self.graphs for tensor in graph.tensors]
@@ -216,8 +218,16 @@ class Model:
                 for i in self.graph_outputs(callee)]
         return self.operands[op] + more
 
+    def with_constants(self, inputs):
+        """The same model with inputs that are constants, of unknown bytes."""
+        other = copy.copy(self)
+        other.bound = frozenset(inputs)
+        return other
+
     def kind_of(self, i):
         tensor = self.tensors[i]
+        if i in self.bound:
+            return "constant"
         if self.is_input[i]:
             return "input"
         if self.producer[i] >= 0:

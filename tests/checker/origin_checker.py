@@ -6,8 +6,10 @@ usage: origin_checker.py SOURCE MODEL MAP.json [SOURCE_FINGERPRINT MODEL_FINGERP
 Prints a line a violation, "law N: …", and ends with exit status 2, or prints ok. Fingerprints are what
 `origin-dump --fingerprint` prints; without them law 5 is not judged.
 """
+import hashlib
 import json
 import math
+import struct
 import sys
 
 from model_file import KINDS, Model
@@ -43,6 +45,7 @@ class Checker:
         if any(law == 4 for law, _ in self.violations):
             return self.violations  # what follows needs lists that are true
         self.index()
+        self.bound()
         self.rows()
         self.ledger()
         if any(law in (1, 2, 3) for law, _ in self.violations):
@@ -62,8 +65,8 @@ class Checker:
     def listings(self):
         source, target = self.map["source"], self.map["target"]
         if self.fingerprints:
-            for part, said in zip((source, target), self.fingerprints):
-                if (part["fingerprint"], part["content"]) != said:
+            for part, (fingerprint, content) in zip((source, target), self.fingerprints):
+                if (part["fingerprint"], part["content"]) != (fingerprint, self.with_bound(content, part.get("bound", []))):
                     self.add(5, "a fingerprint is another")
         if source["format"] != self.source.format and source["format"] != "onnx":
             self.add(4, "the source has another format")
@@ -133,6 +136,37 @@ class Checker:
         self.gone = {False: {}, True: {}}
         self.unneeded = set()
         self.unneeded_rows = []
+
+    # Inputs of the source that are bound: constants of what follows.
+
+    @staticmethod
+    def with_bound(content, bound):
+        if not bound:
+            return content
+        data = bytes.fromhex(content.removeprefix("sha256:"))
+        for one in bound:
+            data += struct.pack("<I", one["tensor"]) + bytes.fromhex(one["sha256"])
+        return "sha256:" + hashlib.sha256(data).hexdigest()
+
+    def bound(self):
+        bound, last = {}, -1
+        for one in self.map["source"].get("bound", []):
+            tensor = one["tensor"]
+            if not last < tensor < len(self.source.graphs[0].tensors) or not self.source.is_input[tensor]:
+                self.add(2, f"source tensor {tensor} is no input, or bound out of order")
+            else:
+                bound[tensor] = one["sha256"]
+            last = tensor
+        for number, row in enumerate(self.tensor_rows):
+            for relation in row["relations"] if row else []:
+                if relation["tensor"] not in bound:
+                    continue
+                if self.target.is_input[number] and number in self.target.graph_inputs(0):
+                    self.add(8, f"tensor {number} is given, and holds what is bound")
+                elif self.is_constant(number) and relation.get("exact") and not relation["steps"]:
+                    if hashlib.sha256(self.target.tensors[number].data).hexdigest() != bound[relation["tensor"]].lower():
+                        self.add(8, f"tensor {number} holds other bytes than what is bound")
+        self.source = self.source.with_constants(bound)
 
     def is_constant(self, tensor):
         return self.target.kind_of(tensor) == "constant"

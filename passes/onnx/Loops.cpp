@@ -1,0 +1,136 @@
+#include "passes/onnx/Lowering.h"
+
+/// Loop and Scan: as often as it is known that their bodies run, one call behind the other, which are inlined. They are
+/// operators WHILE until then (import/onnx/Bodies.cpp).
+namespace origo::onnx {
+
+namespace {
+
+constexpr int64_t mostRounds = 1024, mostOperators = 100000; ///< loops within loops multiply
+
+/// What goes into a body, and what comes of it.
+struct Rounds {
+  std::vector<Expr> states;
+  std::vector<Expr> around;              ///< what it sees
+  std::vector<std::vector<Expr>> listed; ///< by result behind the states: that of each round
+};
+
+/// Calls the body with what `given` says of a round, and keeps what it makes. The results in front of the states, of
+/// which there are `skipped`, are for the next round only.
+template <class F> void goRound(Node node, Rounds &rounds, unsigned skipped, size_t scans, F given) {
+  std::vector<Expr> operands = given();
+  operands.insert(operands.end(), rounds.around.begin(), rounds.around.end());
+  auto results = static_cast<unsigned>(skipped + rounds.states.size() + scans);
+  Expr call = op(Op::CALL, std::move(operands)).with("subgraph", node.option("body_subgraph_index")).results(results);
+  for (size_t i = 0; i < rounds.states.size(); ++i)
+    rounds.states[i] = result(call, static_cast<unsigned>(skipped + i));
+  rounds.listed.resize(scans);
+  for (size_t i = 0; i < scans; ++i)
+    rounds.listed[i].push_back(result(call, static_cast<unsigned>(skipped + rounds.states.size() + i)));
+}
+
+RewriteResult replaced(Lowering &n, Rounds &rounds, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<bool> backwards) {
+  std::vector<std::pair<Tensor, Expr>> values;
+  for (unsigned i = 0; i < n.node.resultCount(); ++i) {
+    if (i < rounds.states.size()) {
+      values.push_back({n.node.result(i), rounds.states[i]});
+      continue;
+    }
+    size_t k = i - rounds.states.size();
+    std::vector<Expr> &all = rounds.listed[k];
+    if (backwards[k])
+      std::reverse(all.begin(), all.end());
+    values.push_back({n.node.result(i),
+                      op(Op::PACK, all).with("values_count", static_cast<int64_t>(all.size())).with("axis", axes[k])});
+  }
+  return n.m.replace(std::move(values));
+}
+
+bool isTooMuch(Lowering &n, int64_t rounds) {
+  return rounds > mostRounds || static_cast<int64_t>(n.node.calledOperators() + 1) > mostOperators / rounds;
+}
+
+RewriteResult unrolledLoop(Lowering &n) {
+  auto own = static_cast<unsigned>(n.integer("$inputs"));
+  Tensor limit = n.input(0), condition = n.input(1);
+  auto rounds = limit ? n.m.integers(limit) : std::nullopt;
+  if (!rounds || rounds->size() != 1)
+    return decline("how often its body runs is computed");
+  if (condition && !n.m.isEvery(condition, 1))
+    return decline("whether its body runs at all is computed, or it does not");
+  int64_t count = rounds->at(0);
+  if (count < 1 || isTooMuch(n, count))
+    return decline("its body does not run, or more than 1024 times, or has more than 100,000 operators by then");
+  Rounds all;
+  for (unsigned i = 2; i < n.inputs(); ++i)
+    (i < own ? all.states : all.around).push_back(n.input(i));
+  size_t scans = n.node.resultCount() - all.states.size();
+  for (int64_t k = 0; k < count; ++k)
+    goRound(n.node, all, 1, scans, [&] {
+      std::vector<Expr> given = {number(static_cast<double>(k), TensorType::INT64), number(1, TensorType::BOOL)};
+      given.insert(given.end(), all.states.begin(), all.states.end());
+      return given;
+    });
+  llvm::SmallVector<int64_t> axes(scans, 0);
+  llvm::SmallVector<bool> backwards(scans, false);
+  return replaced(n, all, axes, backwards);
+}
+
+RewriteResult unrolledScan(Lowering &n) {
+  auto own = static_cast<unsigned>(n.integer("$inputs")), inputs = static_cast<unsigned>(n.integer("num_scan_inputs"));
+  if (inputs < 1 || inputs > own)
+    return decline("it has nothing to go along");
+  auto listed = [&](const char *name, size_t size) {
+    auto numbers = n.integers(name);
+    numbers.resize(size, 0);
+    return numbers;
+  };
+  Rounds all;
+  for (unsigned i = 0; i < n.inputs(); ++i)
+    if (i < own - inputs || i >= own)
+      (i < own ? all.states : all.around).push_back(n.input(i));
+  size_t scans = n.node.resultCount() - all.states.size();
+  auto axes = listed("scan_input_axes", inputs), directions = listed("scan_input_directions", inputs);
+  std::vector<Expr> parts;
+  int32_t count = -1;
+  for (unsigned k = 0; k < inputs; ++k) {
+    Tensor x = n.input(own - inputs + k);
+    auto axis = Lowering::axis(axes[k], x.rank());
+    if (!axis || x.statedShape()[*axis] < 1 || (count >= 0 && x.statedShape()[*axis] != count))
+      return decline("how long what it goes along is is not known, or differs");
+    count = x.statedShape()[*axis];
+    if (isTooMuch(n, count))
+      return decline("its body runs more than 1024 times, or has more than 100,000 operators by then");
+    parts.push_back(op(Op::UNPACK, {x}).with("num", count).with("axis", *axis).results(static_cast<unsigned>(count)));
+  }
+  for (int32_t t = 0; t < count; ++t)
+    goRound(n.node, all, 0, scans, [&] {
+      std::vector<Expr> given(all.states);
+      for (unsigned k = 0; k < inputs; ++k)
+        given.push_back(result(parts[k], static_cast<unsigned>(directions[k] ? count - 1 - t : t)));
+      return given;
+    });
+  llvm::SmallVector<bool> backwards;
+  for (int64_t direction : listed("scan_output_directions", scans))
+    backwards.push_back(direction != 0);
+  return replaced(n, all, listed("scan_output_axes", scans), backwards);
+}
+
+// What is left a node (import/onnx/Bodies.cpp).
+RewriteResult endsByItself(Lowering &) { return decline("its body decides when it ends"); }
+RewriteResult hasBatches(Lowering &) { return decline("it is one of version 8, with batches and lengths"); }
+
+} // namespace
+
+RewriteResult unrolled(Lowering &n) {
+  if (!n.node.callsDetermined())
+    return decline("an operator in its body is not lowered");
+  return n.text("$op") == "Loop" ? unrolledLoop(n) : unrolledScan(n);
+}
+
+llvm::ArrayRef<Row> loopRows() {
+  static const Row rows[] = {{"Loop", endsByItself}, {"Scan", hasBatches}};
+  return rows;
+}
+
+} // namespace origo::onnx
