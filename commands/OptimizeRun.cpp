@@ -256,6 +256,13 @@ void Job::writeReproducer() const {
             shellWord(path) + " out.circle");
 }
 
+static void tellDeclared(const std::map<const Pass *, unsigned> &declared, const Door &door) {
+  for (const auto &[pass, tensors] : declared)
+    door.note((llvm::Twine(tensors) + (tensors == 1 ? " tensor is another one" : " tensors are others") + " by " +
+               pass->name + ", which changes results by " + pass->bound)
+                  .str());
+}
+
 llvm::Error Job::verify(Verdict &verdict) const {
   if (!request.verifyNumerics && !request.verifyAlgebra)
     return llvm::Error::success();
@@ -282,16 +289,23 @@ llvm::Error Job::verify(Verdict &verdict) const {
       return inFile(request.input, makeError("is not equal in exact arithmetic after " + proved->wrong->text));
     }
     door.note("proved: " + proofText(proved->proof));
+    tellDeclared(proved->declared, door);
+    for (const std::string &assumption : proved->proof.assumptions)
+      door.note("proved: assuming that " + printable(assumption));
     if (!request.verifyNumerics)
       return llvm::Error::success();
   }
   auto records = [&](llvm::ArrayRef<eval::Port> ports) { return firstRecords(request.verifyData, ports); };
-  auto wrong = request.verifyData.empty() ? findWrongRewrite(readModel, pipeline, store, run)
-                                          : findWrongRewrite(readModel, pipeline, store, run, records);
+  std::map<const Pass *, unsigned> declared;
+  auto onDeclared = [&](const Pass &pass, const eval::Deviation &) { ++declared[&pass]; };
+  auto wrong = request.verifyData.empty() ? findWrongRewrite(readModel, pipeline, store, run, nullptr, onDeclared)
+                                          : findWrongRewrite(readModel, pipeline, store, run, records, onDeclared);
   if (!wrong)
     return inFile(request.input, wrong.takeError());
-  if (!*wrong)
+  if (!*wrong) {
+    tellDeclared(declared, door);
     return llvm::Error::success();
+  }
   verdict = Verdict::Refused;
   return inFile(request.input, makeError("computes something else after " + (*wrong)->text));
 }

@@ -6,6 +6,7 @@
 #include "ir/text/ExpressionText.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 #include <cmath>
@@ -22,6 +23,17 @@ using Known = std::optional<DetachedTensor>; ///< none: it depends on the inputs
 
 DetachedTensor tensorOf(const Value &value, Payload payload) {
   return {value.type, {value.shape.begin(), value.shape.end()}, std::move(payload), value.quantization};
+}
+
+/// The bytes of a constant, without its sparsity.
+Payload denseOf(const Value &constant) {
+  if (!constant.sparsity())
+    return constant.payload();
+  auto bytes = eval::ConstantBytes::of(constant, eval::exact::Limits().memory);
+  if (bytes)
+    return Payload::owned(llvm::toStringRef(bytes->bytes).str());
+  llvm::consumeError(bytes.takeError());
+  return constant.payload();
 }
 
 /// Computes operators on constants, and notes how.
@@ -84,7 +96,7 @@ private:
       }
       const Operator *producer = value->producer();
       if (value->isConstant() || !producer) {
-        known[value] = value->isConstant() ? Known(tensorOf(*value, value->payload())) : std::nullopt;
+        known[value] = value->isConstant() ? Known(tensorOf(*value, denseOf(*value))) : std::nullopt;
         continue;
       }
       size_t before = stack.size();
@@ -379,6 +391,8 @@ std::string proofText(const eval::Proof &proof) {
       text += ", " + std::to_string(count) + ' ' + what;
   };
   add(proof.assumed, "by identities of functions");
+  for (const auto &[name, count] : proof.functions)
+    add(count, "of these behind " + name + " as a function of its operands");
   for (const auto &[reason, count] : proof.undecided)
     add(count, "undecided (" + reason + ")");
   if (proof.nearComparisons)
@@ -411,10 +425,15 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
       out.attributeObject("tensors", [&] {
         out.attribute("equal", proof.graph.equal);
         out.attribute("assumed", proof.graph.assumed);
+        counts("functions", proof.graph.functions);
         counts("undecided", proof.graph.undecided);
         out.attribute("comparisons", static_cast<int64_t>(proof.graph.comparisons));
         out.attribute("near", static_cast<int64_t>(proof.graph.nearComparisons));
         out.attribute("undefined", static_cast<int64_t>(proof.graph.divisionsByZero));
+      });
+      out.attributeArray("assumptions", [&] {
+        for (const std::string &text : proof.graph.assumptions)
+          out.value(llvm::json::fixUTF8(text));
       });
       out.attributeArray("different", [&] {
         for (const std::string &text : constants.wrong)
@@ -436,6 +455,8 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
   for (const auto &[reason, count] : constants.untold)
     os << ", " << count << " undecided (" << reason << ')';
   os << "\n  graph: " << proofText(proof.graph) << '\n';
+  for (const std::string &text : proof.graph.assumptions)
+    os << "  assuming that " << printable(text) << '\n';
   for (const std::string &text : constants.wrong)
     os << "  " << text << '\n';
   constexpr size_t most = 20;

@@ -261,6 +261,9 @@ void MapOfModel::writeUnneeded() {
   map.unneeded.reserve(model.unneeded.size());
   for (const Unneeded &item : model.unneeded)
     map.unneeded.push_back({item.ofTensor, item.id, item.user, item.position, unneededName(item.reason)});
+  if (model.expressions)
+    for (const ConstantExpressions::Assumption &one : model.expressions->assumptions())
+      map.assumptions.push_back({one.number, one.numerator, one.denominator, word(one.pass)});
 }
 
 void MapOfModel::ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> visit) {

@@ -363,6 +363,8 @@ Error MapReader::run() {
   for (const origin::MapUnneeded &row : map.unneeded)
     if (Error error = unneeded(row))
       return error;
+  for (const origin::MapAssumption &one : map.assumptions)
+    model.makeExpressions().assume({one.number, one.numerator, one.denominator, intern(one.pass)});
   sourceGraph();
   if (Error error = lineages())
     return error;

@@ -146,4 +146,11 @@ ConstantExpressions::Operand ConstantExpressions::note(Noted what) {
   return {Operand::Made, static_cast<uint32_t>(noted.size() - 1)};
 }
 
+void ConstantExpressions::assume(const Assumption &what) {
+  auto key = [](const Assumption &one) { return std::tuple(one.number, one.numerator, one.denominator, one.pass); };
+  auto place = llvm::lower_bound(assumed, what, [&](auto &a, auto &b) { return key(a) < key(b); });
+  if (place == assumed.end() || key(*place) != key(what))
+    assumed.insert(place, what);
+}
+
 } // namespace origo

@@ -46,6 +46,15 @@ public:
   /// What a constant is before it was rounded to the type and the scales that it has now. Of equal bytes that were
   /// computed in several ways, each of them, and in no order.
   llvm::SmallVector<Operand, 1> beforeRounding(const Value &constant) const;
+  /// A number that a rewrite has taken for another one, which it was rounded from: 0.16666667 for 1 / 6.
+  struct Assumption {
+    double number = 0; ///< as constants hold it
+    double numerator = 0, denominator = 1;
+    llvm::StringRef pass = {}; ///< must outlive this
+  };
+  void assume(const Assumption &what);
+  /// Of this run and of those before it: by number, each once.
+  llvm::ArrayRef<Assumption> assumptions() const { return assumed; }
   /// Constants of these bytes are those of `to` from now on.
   void share(const Payload &from, const Payload &to);
   const Noted &operator[](uint32_t index) const { return noted[index]; }
@@ -53,6 +62,7 @@ public:
 private:
   const StepLists &steps;
   std::vector<Noted> noted;
+  std::vector<Assumption> assumed;
   /// The bytes may be gone, and others be in their place: then this says nothing.
   struct Place {
     std::weak_ptr<const void> bytes;

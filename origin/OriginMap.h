@@ -342,6 +342,19 @@ struct MapUnneeded {
   bool operator==(const MapUnneeded &) const = default;
 };
 
+/// Rewrites of a pass have taken a number of constants for another one, which it was rounded from.
+struct MapAssumption {
+  double number = 0;
+  double numerator = 0, denominator = 1; ///< the other one is their quotient
+  Word pass;
+  bool operator==(const MapAssumption &) const = default;
+};
+/// Is it of numbers, and can one be divided by the other?
+inline bool isSound(const MapAssumption &one) {
+  auto isNumber = [](double x) { return x - x == 0; };
+  return isNumber(one.number) && isNumber(one.numerator) && isNumber(one.denominator) && one.denominator != 0;
+}
+
 struct ChainEntry {
   std::string file, format;
   Digest fingerprint{};
@@ -356,6 +369,7 @@ struct OriginMap {
   std::deque<MapLedgerRow> ledger; ///< operators by id, then tensors by id; a deque, for it may be long
   std::vector<ChainEntry> chain;
   bool retrained = false;
+  std::vector<MapAssumption> assumptions = {}; ///< of all runs
   std::vector<MapUnneeded> unneeded; ///< ascending by isTensor and id; also of what still lives, as others need it
 
   /// What could do without this source operator, or source tensor.

@@ -21,7 +21,14 @@ struct Rule {
   /// Operators of the pattern that do the same become one; the rewriter sees itself what is equal.
   static Rule mergeEqual(rewrite::Expr pattern) { return Rule("equal", "", std::move(pattern), Build()); }
 
-  llvm::StringLiteral name, mismatch;
+  /// What is right only if the model means it so. What a rule takes a number for, as patterns with `near` and `about`
+  /// do, is proved of its rewrites if it says so here (docs/proof.md).
+  Rule assumes(llvm::StringLiteral what) && {
+    assumed = what;
+    return std::move(*this);
+  }
+
+  llvm::StringLiteral name, mismatch, assumed = "";
   rewrite::Expr pattern;
   Build build; ///< null: of equal operators
   /// The operators that the pattern can have at its root.
@@ -57,10 +64,22 @@ struct Pass {
   bool usesCodes = false;        ///< of weights, which some outputs are until it had its turn
   llvm::StringLiteral note = ""; ///< for docs/passes.md: what the equation does not say
   Mends mends = Mends::Never;
+  llvm::StringLiteral bound = "";
+  bool onlyRounding = false;
 
   Pass mending(Mends how = Mends::Exactly) && {
     mends = how;
     return std::move(*this);
+  }
+  /// By how much its results may be others, where `changesResults`.
+  Pass within(llvm::StringLiteral text) && {
+    bound = text;
+    return std::move(*this);
+  }
+  /// The same where all that goes is rounding and clamping, which no verification takes for wrong then.
+  Pass withoutRounding(llvm::StringLiteral text) && {
+    onlyRounding = true;
+    return std::move(*this).within(text);
   }
   Pass about(llvm::StringLiteral text) && {
     note = text;

@@ -257,6 +257,9 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
       if (options.onAttempt)
         options.onAttempt(op, origins, pass, rule, result.declined().str() + reached);
     }
+    if (result.isApplied() && !rule.assumed.empty() && model.sourceTensors)
+      for (const rewrite::Taken &one : rw.taken)
+        model.makeExpressions().assume({one.number, one.means.numerator, one.means.denominator, pass.name});
     if (result.isApplied())
       return check(pass.name); // the operator is gone; what took its place is on the worklist
     if (rw.error)

@@ -10,7 +10,7 @@ namespace origo {
 
 // With one number.
 inline Expr plus(Expr x, double c) { return (x + about(c)) | (x - about(-c)); }
-inline Expr times(Expr x, double c) { return x * about(c) | x / about(1 / c); }
+inline Expr times(Expr x, Quotient c) { return x * about(c) | x / about({c.denominator, c.numerator}); }
 inline Expr negated(Expr x) { return -x | x * -1.0 | (0.0 - x); }
 
 // Powers.

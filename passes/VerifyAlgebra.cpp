@@ -1,5 +1,9 @@
 #include "passes/VerifyAlgebra.h"
 
+#include "passes/DeclaredChanges.h"
+
+#include "llvm/ADT/STLExtras.h"
+
 namespace origo {
 
 llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load,
@@ -27,7 +31,14 @@ llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::u
     auto proof = eval::prove(**before, **model, recipes, options);
     if (!proof)
       return proof.takeError();
-    ProvedRun proved{std::move(*proof), std::nullopt};
+    ProvedRun proved{std::move(*proof), std::nullopt, {}};
+    const DeclaredChanges declared(**model);
+    llvm::erase_if(proved.proof.different, [&](const eval::Difference &one) {
+      const Pass *pass = declared.behind(*one.value, one.source);
+      if (pass)
+        ++proved.declared[pass];
+      return pass != nullptr;
+    });
     if (proved.proof.different.empty())
       return proved;
     const eval::Difference &first = proved.proof.different.front();

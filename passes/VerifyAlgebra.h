@@ -9,6 +9,7 @@ namespace origo {
 struct ProvedRun {
   eval::Proof proof; ///< of the whole run; nothing in it is different unless `wrong` says where that begins
   std::optional<WrongRewrite> wrong;
+  std::map<const Pass *, unsigned> declared; ///< tensors that are others because these were asked to change them
 };
 
 /// Runs a pipeline as `run` says on the model that `load` gives, each time anew, and compares what comes out with what

@@ -11,11 +11,15 @@ struct WrongRewrite {
   std::string text; ///< the rewrite; then the tensor and how it deviates
 };
 
+/// Told of what deviates because a pass was asked to change it.
+using OnDeclared = std::function<void(const Pass &, const eval::Deviation &)>;
+
 /// Runs a pipeline as `run` says on the model that `load` gives, each time anew, and compares what comes out with what
 /// the model computed before, for random inputs or those of `given`. Where something deviates, it searches by halves
 /// for the first rewrite after which it does. None: nothing deviates. An error: there was nothing to be compared.
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, const RunOptions &run = {}, eval::Baseline::Given given = nullptr);
+                 PayloadStore &store, const RunOptions &run = {}, eval::Baseline::Given given = nullptr,
+                 OnDeclared onDeclared = nullptr);
 
 } // namespace origo

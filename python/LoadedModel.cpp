@@ -2,6 +2,8 @@
 
 #include "commands/Files.h"
 #include "commands/Optimize.h"
+#include "commands/Prove.h"
+#include "commands/Related.h"
 #include "export/Writer.h"
 #include "origin/check/Check.h"
 #include "origin/codec/Json.h"
@@ -321,6 +323,21 @@ llvm::Expected<std::vector<std::string>> LoadedModel::check(const LoadedModel *s
        origin::check(**map, tables->view(), source ? &source->tables->view() : nullptr, skipped))
     lines.push_back("law " + std::to_string(violation.law) + ": " + violation.text);
   return lines;
+}
+
+llvm::Expected<std::string> LoadedModel::prove(const LoadedModel &source) const {
+  auto related = commands::relate([&](const ImportOptions &options) { return source.import(options); },
+                                  [&](const ImportOptions &options) { return import(options); });
+  if (!related)
+    return related.takeError();
+  PayloadStore store;
+  auto proof = commands::proveFiles(std::move(*related), store);
+  if (!proof)
+    return proof.takeError();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  commands::printProof(*proof, true, os);
+  return os.str();
 }
 
 static ImportOptions alone() {

@@ -46,6 +46,8 @@ public:
   llvm::Expected<std::string> where(const std::string &what) const;
   llvm::Expected<std::string> from(const std::string &what) const;
   llvm::Expected<std::vector<std::string>> check(const LoadedModel *source) const;
+  /// What exact arithmetic says of it and of its source, as `origin-dump --prove --json` prints it.
+  llvm::Expected<std::string> prove(const LoadedModel &source) const;
   llvm::Expected<std::string> metricsCsv(report::Rows rows, const LoadedModel *source) const;
   /// What else the page has, `request` says.
   llvm::Expected<std::string> page(commands::PageRequest request, const LoadedModel *source) const;

@@ -491,6 +491,11 @@ PYBIND11_MODULE(_native, module) {
             return unlocked([&] { return take(m.infer(source, seed)); });
           },
           arg("source"), arg("seed"))
+          "prove",
+          [](const LoadedModel &m, const LoadedModel &source) {
+            return textOf(unlocked([&] { return take(m.prove(source)); }));
+          },
+          arg("source"))
       .def("metrics_csv", &metricsCsv, arg("per"), arg("source").none(true))
       .def("page", &page, arg("source").none(true), arg("profiles"), arg("history"), arg("errors"), arg("target"),
            arg("constants"));

@@ -248,6 +248,36 @@ TEST(VerifyNumerics, NamesTheWrongRewrite) {
       << wrong->text;
 }
 
+/// Rounding that goes because it is asked to is told of, and nothing else is wrong by it.
+TEST(VerifyNumerics, TellsOfRoundingThatIsTakenAway) {
+  auto load = [] {
+    return llvm::Expected<std::unique_ptr<Model>>(sourceOf(R"(origo 1
+model circle version 0
+subgraph @main(%x: f32[1,64]) -> (%y) {
+  %a: i8[1,64] q{scale=0.05, zero_point=3} = QUANTIZE(%x)
+  %b: i8[1,64] q{scale=0.08, zero_point=1} = QUANTIZE(%a)
+  %y: f32[1,64] = DEQUANTIZE(%b)
+}
+)"));
+  };
+  const Pass &pass = *findPass("remove-redundant-quantize");
+  auto isWrong = [&](bool declares, unsigned &told) {
+    Pass own = pass;
+    own.name = "another";
+    Pipeline pipeline;
+    pipeline.add(declares ? pass : own);
+    PayloadStore store;
+    return llvm::cantFail(findWrongRewrite(load, pipeline, store, {}, nullptr,
+                                           [&](const Pass &by, const eval::Deviation &) { told += &by == &pass; }))
+        .has_value();
+  };
+  unsigned told = 0, untold = 0;
+  EXPECT_FALSE(isWrong(true, told));
+  EXPECT_GT(told, 0u);
+  EXPECT_TRUE(isWrong(false, untold)) << "the same of a pass that does not declare it";
+  EXPECT_EQ(untold, 0u);
+}
+
 TEST(VerifyNumerics, JudgesByTheRecordsThatAreGiven) {
   Pass wrongPass{"wrong", "x * c -> x + c", origo::Phase::Recognise, false, {}, {addInsteadOfMultiply()}};
   Pipeline pipeline;

@@ -122,6 +122,12 @@ void writePass(llvm::raw_ostream &os, const Pass &pass, const Seen &seen) {
   os << (pass.flags.empty() ? " No flag of the circle toolchain asks for it alone.\n" : ".\n");
   if (!pass.note.empty())
     os << '\n' << pass.note << '\n';
+  for (const Rule &rule : pass.rules)
+    if (!rule.assumed.empty())
+      os << "\nRelies on" << (pass.rules.size() > 1 ? " (*" + rule.name.str() + "*)" : "") << ": " << rule.assumed
+         << ".\n";
+  if (!pass.bound.empty())
+    os << "\nChanges results by: " << pass.bound << ".\n";
   if (!seen.declined.empty()) {
     os << "\nDeclined where:\n\n";
     for (const auto &[rule, reasons] : seen.declined)
@@ -162,6 +168,23 @@ void writeFamilies(llvm::raw_ostream &os, const std::map<StringRef, Seen> &seen)
   os << '\n';
 }
 
+/// What rewrites take for granted, and by how much those change results that are asked to.
+void writeDeclared(llvm::raw_ostream &os) {
+  os << "## What is relied on\n\n"
+        "What these rules take of a model for granted, and by how much passes change results whose flags ask for just "
+        "that. All others are equal in exact arithmetic. A number that is taken for another one is in the origin map, "
+        "and a [proof](proof.md) lists it.\n\n"
+        "| pass | rule | relies on, or changes results by |\n|---|---|---|\n";
+  for (const Pass &pass : allPasses()) {
+    for (const Rule &rule : pass.rules)
+      if (!rule.assumed.empty())
+        os << "| [" << pass.name << "](#" << pass.name << ") | " << rule.name << " | " << rule.assumed << " |\n";
+    if (!pass.bound.empty())
+      os << "| [" << pass.name << "](#" << pass.name << ") | all | by " << pass.bound << " |\n";
+  }
+  os << '\n';
+}
+
 std::string document(const std::map<StringRef, Seen> &seen) {
   std::string text;
   llvm::raw_string_ostream os(text);
@@ -176,6 +199,7 @@ std::string document(const std::map<StringRef, Seen> &seen) {
     os << (phase == Phase::Decompose ? "" : ", ") << phaseName(phase);
   os << ".\n\n";
   writeFamilies(os, seen);
+  writeDeclared(os);
   os << "## By flag\n\n"
         "The flags of the circle toolchain that stand for a rewrite here. `circle2circle --help` lists all that are "
         "accepted.\n\n"
@@ -194,6 +218,8 @@ std::string document(const std::map<StringRef, Seen> &seen) {
 
 TEST(PassesDocument, IsUpToDate) {
   std::map<StringRef, Seen> seen = lookAtAll();
+  for (const Pass &pass : allPasses())
+    EXPECT_EQ(pass.changesResults, !pass.bound.empty()) << pass.name.str() << " does not say by how much";
   for (const Pass &pass : allPasses())
     ASSERT_FALSE(seen[pass.name].before.empty()) << pass.name.str() << " has no golden case of its own that it changes";
   std::string path = ORIGO_SOURCE_DIR "/docs/passes.md", text = document(seen);

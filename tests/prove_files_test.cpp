@@ -168,6 +168,34 @@ TEST(ProveFiles, WithTheMapBesideTheModel) {
   EXPECT_EQ(run(dump + beside + " --origin-map=" + files.scratch.at("map.json")), 0);
 }
 
+/// What rewrites have taken a number for is in the map, inside of the model or beside it, and stays there in later
+/// runs.
+TEST(ProveFiles, WhatNumbersWereTakenForIsToldByTheMap) {
+  Files files;
+  ASSERT_TRUE(files.makeOfText(R"(subgraph @main(%x: f32[1,6]) -> (%y) {
+  %three: f32[] = const [3]
+  %sixth: f32[] = const [0.16666667]
+  %a: f32[1,6] = ADD(%x, %three)
+  %b: f32[1,6] = RELU6(%a)
+  %c: f32[1,6] = MUL(%x, %b)
+  %y: f32[1,6] = MUL(%c, %sixth)
+}
+)"));
+  const std::string first = files.result, beside = files.scratch.at("beside.circle");
+  ASSERT_EQ(run(bin + "circle2circle -O1 --embed-origin=none " + first + " " + beside), 0);
+  EXPECT_EQ(run(bin + "origin-dump --prove " + files.source + " " + beside), 0);
+  auto told = files.prove(files.related());
+  ASSERT_TRUE(bool(told)) << llvm::toString(told.takeError());
+  EXPECT_STREQ(told->verdict(), "equal");
+  EXPECT_EQ(told->graph.assumptions, std::vector<std::string>{"0.166666672 is 1 / 6 (recognise-hard-swish)"});
+  // Without it, a rounded sixth is none.
+  Related related = files.related();
+  related.result.model->expressions = nullptr;
+  auto proof = files.prove(std::move(related));
+  ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+  EXPECT_STREQ(proof->verdict(), "unequal");
+}
+
 /// What one run has made of a constant the next one goes on with.
 TEST(ProveFiles, ThroughSeveralRuns) {
   Files files;

@@ -4,8 +4,9 @@
 
 namespace origo::eval::exact {
 
-GraphRun::GraphRun(const Machine &machine, const Subgraph &graph, llvm::ArrayRef<Held> inputs, bool leads)
-    : graph(graph), machine(machine), leads(leads) {
+GraphRun::GraphRun(const Machine &machine, Variables &state, const Subgraph &graph, llvm::ArrayRef<Held> inputs,
+                   bool leads)
+    : graph(graph), machine(machine), state(state), leads(leads) {
   for (const Operator &op : graph.operators) {
     order.push_back(&op);
     for (const Use &use : op.operands())
@@ -33,6 +34,8 @@ llvm::Expected<Held> GraphRun::find(const Value &value) const {
     return known->second;
   if (value.isConstant())
     return machine.constant(value);
+  if (value.isVariable)
+    return state.variable(value);
   return Held();
 }
 
@@ -60,7 +63,7 @@ llvm::Expected<const Operator *> GraphRun::step() {
       if (llvm::Error error = machine.settle(operands.back()))
         return error;
   }
-  auto results = isControlFlow(op.code) ? call(op, operands) : machine.compute(op, operands);
+  auto results = compute(op, operands);
   if (!results)
     return results.takeError();
   for (unsigned i = 0; i < results->size(); ++i)
@@ -93,10 +96,31 @@ llvm::Expected<llvm::SmallVector<Held>> GraphRun::outputs() {
   return all;
 }
 
+/// An operator on variable tensors leaves others in them, of which is known what they follow from.
+GraphRun::Results GraphRun::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  if (isControlFlow(op.code))
+    return call(op, operands);
+  if (Variables::isAccess(op))
+    return state.access(op, operands);
+  auto results = machine.compute(op, operands);
+  if (!results)
+    return results;
+  constexpr auto writes = static_cast<uint8_t>(Effect::WritesState);
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i); value && value->isVariable && (op.effects() & writes)) {
+      auto left = machine.arbitrary(*value, machine.symbolOf(op, operands) + i);
+      if (!left)
+        return left.takeError();
+      left->opaque = op.opName();
+      state.set(*value, std::move(*left));
+    }
+  return results;
+}
+
 GraphRun::Results GraphRun::callOne(const Subgraph &callee, llvm::ArrayRef<Held> operands) const {
   if (callee.inputs.size() != operands.size())
     return makeError("a subgraph is called with another number of operands than it has inputs");
-  auto all = GraphRun(machine, callee, operands, leads).outputs();
+  auto all = GraphRun(machine, state, callee, operands, leads).outputs();
   if (!all)
     return all.takeError();
   llvm::SmallVector<Held, 2> results(all->begin(), all->end());
@@ -115,14 +139,16 @@ GraphRun::Results GraphRun::call(const Operator &op, llvm::ArrayRef<Held> operan
     if (results)
       for (Held &held : *results)
         if (condition.doubtful && held.opaque.empty())
-          held.opaque = "a condition that the doubles do not decide";
+          held.opaque = "a condition that the doubles do not decide", held.isSymbolic = false;
     return results;
   };
-  if (op.effects() == 0 && op.code == BuiltinOperator::CALL && callees.size() == 1)
+  bool callsOne = op.code == BuiltinOperator::CALL || op.code == BuiltinOperator::CALL_ONCE ||
+                  op.code == BuiltinOperator::STABLEHLO_COMPOSITE;
+  if (callsOne && callees.size() == 1)
     return callOne(*callees.front(), operands);
-  if (op.effects() == 0 && op.code == BuiltinOperator::IF && callees.size() == 2 && !operands.empty())
+  if (op.code == BuiltinOperator::IF && callees.size() == 2 && !operands.empty())
     return inherits(callOne(*callees[holds(operands[0]) ? 0 : 1], operands.drop_front()), operands[0]);
-  if (op.effects() == 0 && op.code == BuiltinOperator::WHILE && callees.size() == 2) {
+  if (op.code == BuiltinOperator::WHILE && callees.size() == 2) {
     constexpr unsigned most = 1 << 16;
     llvm::SmallVector<Held, 2> state(operands.begin(), operands.end());
     for (unsigned round = 0; round < most; ++round) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "eval/exact/Machine.h"
+#include "eval/exact/Variables.h"
 
 namespace origo::eval::exact {
 
@@ -9,7 +9,7 @@ class GraphRun {
 public:
   /// `inputs`: in the order of the graph's.
   /// `leads`: what its doubles do not decide is so, as it was decided: who is led by it decides nothing anew.
-  GraphRun(const Machine &machine, const Subgraph &graph, llvm::ArrayRef<Held> inputs, bool leads);
+  GraphRun(const Machine &machine, Variables &state, const Subgraph &graph, llvm::ArrayRef<Held> inputs, bool leads);
   const Subgraph &graph;
 
   /// Computes the next operator; null: there is none.
@@ -30,6 +30,7 @@ public:
 
 private:
   const Machine &machine;
+  Variables &state;
   const bool leads;
   std::vector<const Operator *> order;
   size_t next = 0;
@@ -37,6 +38,7 @@ private:
   llvm::DenseMap<const Value *, unsigned> uses; ///< that are to come
 
   using Results = llvm::Expected<llvm::SmallVector<Held, 2>>;
+  Results compute(const Operator &op, llvm::ArrayRef<Held> operands) const;
   Results call(const Operator &op, llvm::ArrayRef<Held> operands) const;
   Results callOne(const Subgraph &callee, llvm::ArrayRef<Held> operands) const;
 };

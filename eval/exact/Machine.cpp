@@ -89,6 +89,10 @@ llvm::Expected<Held> Machine::constant(const Value &value) const {
   stored.storage = bytes->bytes;
   if (llvm::Error error = readNumbers(stored, math, held->numbers()))
     return error;
+  for (const Meaning &meaning : meanings)
+    for (Number &number : held->numbers())
+      if (number.value == meaning.number)
+        number = math.divide(math.of(meaning.numerator), math.of(meaning.denominator));
   return held;
 }
 
@@ -144,7 +148,26 @@ static void inherit(llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> op
       result.usesFunctions |= operand.usesFunctions;
       if (result.opaque.empty())
         result.opaque = operand.opaque;
+      result.isSymbolic &= operand.isSymbolic;
     }
+}
+
+/// What results are made of where that is no number: in no order, and each once.
+static void inheritSymbols(const Arithmetic &math, llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> operands) {
+  llvm::SmallVector<uint64_t> symbols;
+  for (const Held &operand : operands)
+    if (operand && operand.symbol)
+      symbols.push_back(operand.symbol);
+  llvm::sort(symbols);
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  if (symbols.empty())
+    return;
+  uint64_t all = symbols.front();
+  for (uint64_t one : llvm::drop_begin(symbols))
+    all = math.mix(all, one);
+  for (Held &result : results)
+    if (result && !result.symbol)
+      result.symbol = all;
 }
 
 /// With the bytes that the reference engine has computed.
@@ -240,7 +263,7 @@ Machine::Results Machine::moved(const Operator &op, llvm::ArrayRef<Held> operand
   return results;
 }
 
-Machine::Results Machine::exactly(const Operator &op, const Kernel &kernel, const ExactKernel &exact,
+Machine::Results Machine::exactly(const Operator &op, const Kernel *kernel, const ExactKernel &exact,
                                   llvm::ArrayRef<Held> operands) const {
   Context context(op, math);
   llvm::SmallVector<Tensor, 6> inputs;
@@ -259,7 +282,9 @@ Machine::Results Machine::exactly(const Operator &op, const Kernel &kernel, cons
     outputs[i].value = value;
   }
   context.setDeadline(limits.deadline);
-  if (llvm::Error error = kernel.shape(context))
+  if (!kernel) // of no operator that the reference engine has
+    outputs[0].shape = inputs[0].shape;
+  else if (llvm::Error error = kernel->shape(context))
     return error;
   llvm::SmallVector<Held, 2> results(outputs.size());
   for (unsigned i = 0; i < outputs.size(); ++i) {
@@ -283,73 +308,13 @@ Machine::Results Machine::exactly(const Operator &op, const Kernel &kernel, cons
   return results;
 }
 
-/// Numbers that nothing is known of but that they follow from these operands. Their doubles are those of the reference
-/// engine, so that what comes behind finds numbers of a usual size.
-Machine::Results Machine::opaque(const Operator &op, llvm::ArrayRef<Held> operands, std::string name) const {
-  uint64_t seed = static_cast<uint64_t>(op.code);
-  auto mixIn = [&](uint64_t more) { seed = math.symbol(Function::Opaque, seed, more, 0, 0).image; };
-  std::vector<TensorRef> refs(operands.size());
-  llvm::SmallVector<const TensorRef *> given(operands.size(), nullptr);
-  std::vector<std::vector<uint8_t>> stored(operands.size());
-  bool runs = op.effects() == 0 && llvm::none_of(operands, [](const Held &held) { return held && held.isUnknown(); });
-  for (size_t i = 0; i < operands.size(); ++i) {
-    mixIn(i);
-    const Held &held = operands[i];
-    if (!held)
-      continue;
-    for (const Number &number : held.block->numbers)
-      mixIn(number.image);
-    for (uint8_t byte : held.block->bytes)
-      mixIn(byte);
-    refs[i] = refTo(held, held.block->bytes);
-    given[i] = &refs[i];
-    if (!held.isReal())
-      continue;
-    std::vector<double> values;
-    for (const Number &number : held.numbers())
-      values.push_back(number.value);
-    Tensor tensor = held.tensor;
-    stored[i].resize(*payloadBytes(tensor.type, values.size()));
-    tensor.storage = stored[i];
-    runs &= storeNumbers(tensor, values);
-    refs[i].bytes = stored[i];
-  }
-  std::vector<OwnedTensor> computed;
-  if (runs) {
-    auto tried = runOperator(op, given, limits.memory);
-    if (tried)
-      computed = std::move(*tried);
-    else
-      llvm::consumeError(tried.takeError());
-  }
-  llvm::SmallVector<Held, 2> results(op.results().size());
-  for (unsigned i = 0; i < results.size(); ++i) {
-    const Value *value = op.result(i);
-    if (!value)
-      continue;
-    auto held =
-        computed.empty() ? make(*value, value->type, value->shape) : make(*value, computed[i].type, computed[i].shape);
-    if (!held)
-      return held.takeError();
-    held->opaque = name;
-    if (held->isReal()) {
-      std::vector<double> values(held->numbers().size(), std::numeric_limits<double>::quiet_NaN());
-      if (!computed.empty())
-        if (auto known =
-                storedNumbers({.type = computed[i].type, .shape = computed[i].shape, .storage = computed[i].bytes}))
-          values = std::move(*known);
-      for (size_t k = 0; k < values.size(); ++k)
-        held->numbers()[k] = math.symbol(Function::Opaque, seed, i + (k << 8), values[k], 0);
-    } else {
-      held->doubtful = true;
-      if (!computed.empty() && !held->isUnknown()) {
-        held->block->bytes = std::move(computed[i].bytes);
-        held->tensor.storage = held->block->bytes;
-      }
-    }
-    results[i] = std::move(*held);
-  }
-  return results;
+/// Others than on variable tensors among the operands.
+static bool hasUnknownEffects(const Operator &op) {
+  constexpr auto state = static_cast<uint8_t>(Effect::ReadsState) | static_cast<uint8_t>(Effect::WritesState);
+  auto isVariable = [](const OperandInfo &operand) { return operand.variable; };
+  bool hasVariable = (op.info() && llvm::any_of(op.info()->operands, isVariable)) ||
+                     llvm::any_of(op.operands(), [](const Use &use) { return use.get() && use.get()->isVariable; });
+  return (op.effects() & ~state) != 0 || (op.effects() != 0 && !hasVariable);
 }
 
 Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
@@ -366,8 +331,10 @@ Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> opera
            bitsPerElement(held.tensor.type).value_or(64) < 32;
   };
   // Of a model that is looked at without its rounding: what stored numbers otherwise leaves them as they are.
-  if ((op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::QUANTIZE) && isRealValue(op.result(0)) &&
-      !operands.empty() && operands[0] && operands[0].isReal()) {
+  // DENSIFY changes nothing in either: sparse constants are read as what they are without their sparsity.
+  bool changesStorage = op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::QUANTIZE ||
+                        op.code == BuiltinOperator::DENSIFY;
+  if (changesStorage && isRealValue(op.result(0)) && !operands.empty() && operands[0] && operands[0].isReal()) {
     llvm::SmallVector<Held, 2> same{operands[0]};
     same[0].tensor.type = op.result(0)->type;
     same[0].tensor.quantization = nullptr;
@@ -375,14 +342,16 @@ Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> opera
   }
   const Kernel *kernel = findKernel(op);
   const ExactKernel *exact = findExactKernel(op);
-  const char *word = op.effects() != 0 ? " with effects" : "";
+  const bool hasEffects = op.code != BuiltinOperator::CUSTOM && hasUnknownEffects(op);
+  const char *word = hasEffects ? " with effects" : "";
   auto results = [&]() -> Results {
     bool unknown = llvm::any_of(operands, [](const Held &held) { return held && held.isUnknown(); }) ||
                    llvm::any_of(op.results(), [](const Value *value) {
                      return value && (value->type == TensorType::STRING || value->type == TensorType::RESOURCE ||
                                       value->type == TensorType::VARIANT);
                    });
-    if (!kernel || op.effects() != 0 || unknown)
+    bool isNamed = exact && real && op.code == BuiltinOperator::CUSTOM; // the reference engine has no kernel of it
+    if ((!kernel && !isNamed) || op.effects() != 0 || unknown)
       return opaque(op, operands, op.opName() + word);
     if (!real)
       return byReference(op, operands);
@@ -390,10 +359,14 @@ Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> opera
       return moved(op, operands);
     if (!exact || (!bridges && llvm::any_of(operands, isNarrow)))
       return opaque(op, operands, op.opName() + (exact ? " of integer weights" : ""));
-    return exactly(op, *kernel, *exact, operands);
+    return exactly(op, kernel, *exact, operands);
   }();
-  if (results)
-    inherit(*results, operands);
+  if (!results)
+    return results;
+  for (Held &result : *results)
+    result.isSymbolic = !hasEffects;
+  inherit(*results, operands);
+  inheritSymbols(math, *results, operands);
   return results;
 }
 

@@ -21,6 +21,8 @@ struct Held {
   bool doubtful = false;      ///< integers that doubles did not decide
   bool usesFunctions = false; ///< numbers of functions without a formula are behind it
   std::string opaque = {};    ///< an operator behind it that has no exact kernel
+  bool isSymbolic = true;     ///< and all such are functions of their operands, without effects
+  uint64_t symbol = 0;        ///< what it is made of, where that is no number: of equal operands, equal
 
   explicit operator bool() const { return block != nullptr; }
   /// It is of a type whose elements are not numbers, such as a resource: nothing is known of it.
@@ -33,6 +35,11 @@ struct Held {
   llvm::MutableArrayRef<Number> numbers() { return block->numbers; }
 };
 
+/// A number in constants that stands for a quotient, as rewrites have taken it (docs/proof.md).
+struct Meaning {
+  double number, numerator, denominator;
+};
+
 /// Bounds of a proof.
 struct Limits {
   uint64_t memory = uint64_t(4) << 30; ///< bytes of tensors that live at the same time
@@ -43,8 +50,8 @@ struct Limits {
 class Machine {
 public:
   /// `recipes`: how constants came to be; null: they are what they are.
-  Machine(const Arithmetic &math, const Recipes *recipes, const Limits &limits)
-      : math(math), limits(limits), recipes(recipes), live(std::make_shared<uint64_t>(0)) {}
+  Machine(const Arithmetic &math, const Recipes *recipes, const Limits &limits, llvm::ArrayRef<Meaning> meanings = {})
+      : math(math), limits(limits), recipes(recipes), meanings(meanings), live(std::make_shared<uint64_t>(0)) {}
   const Arithmetic &math;
   const Limits limits;
 
@@ -59,9 +66,14 @@ public:
   /// bounds add up over layers, errors do not. Nothing is taken for equal by that, it is for who leads another run.
   llvm::Error settle(Held &held) const;
   llvm::Error checkTime(const Operator &op) const;
+  /// A number for an operator and what it is given, the same for the same.
+  uint64_t symbolOf(const Operator &op, llvm::ArrayRef<Held> operands) const;
+  /// A tensor of which nothing is known: numbers at random, by the key.
+  llvm::Expected<Held> arbitrary(const Value &value, uint64_t key) const;
 
 private:
   const Recipes *recipes;
+  llvm::ArrayRef<Meaning> meanings;
   std::shared_ptr<uint64_t> live; ///< bytes of numbers
   mutable std::map<const Recipes::Recipe *, Held> small;
   mutable unsigned depth = 0;
@@ -70,9 +82,10 @@ private:
   llvm::Expected<Held> ofRecipe(const Recipes::Recipe &recipe, const Value &value) const;
   Results byReference(const Operator &op, llvm::ArrayRef<Held> operands) const;
   Results moved(const Operator &op, llvm::ArrayRef<Held> operands) const;
-  Results exactly(const Operator &op, const Kernel &kernel, const ExactKernel &exact,
+  Results exactly(const Operator &op, const Kernel *kernel, const ExactKernel &exact,
                   llvm::ArrayRef<Held> operands) const;
   Results opaque(const Operator &op, llvm::ArrayRef<Held> operands, std::string name) const;
+  void fill(Held &held, uint64_t key) const;
 };
 
 } // namespace origo::eval::exact

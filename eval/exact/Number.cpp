@@ -137,6 +137,8 @@ Number Arithmetic::divide(const Number &a, const Number &b) const {
   return std::isfinite(quotient.value) ? quotient : doubtful(quotient);
 }
 
+uint64_t Arithmetic::mix(uint64_t a, uint64_t b) const { return mixed(mixed(key, a), b); }
+
 Number Arithmetic::symbol(Function function, uint64_t of, uint64_t more, double value, double error) const {
   ++symbols;
   uint64_t image = mixed(mixed(key, static_cast<uint64_t>(function) + 2), mixed(of, more));

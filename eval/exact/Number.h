@@ -75,6 +75,8 @@ public:
 
   /// A number that nothing is known of but what it follows from, and its double.
   Number symbol(Function function, uint64_t of, uint64_t more, double value, double error) const;
+  /// A hash, by the key.
+  uint64_t mix(uint64_t a, uint64_t b) const;
   Number undefined(uint64_t of, uint64_t more) const; ///< counted
   /// Of whatever two orders said where the doubles did not decide: the same number, with no bound of its error.
   static Number doubtful(Number a) {

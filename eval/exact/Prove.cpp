@@ -3,6 +3,7 @@
 #include "eval/RandomInput.h"
 #include "eval/Relations.h"
 #include "eval/exact/GraphRun.h"
+#include "ir/ConstantExpressions.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -21,6 +22,7 @@ namespace {
 struct Judged {
   enum Kind : uint8_t { Equal, Assumed, Undecided, Different } kind = Equal;
   std::string text = {};
+  std::string function = {}; ///< Equal: an operator without a kernel is behind it
 
   void add(Judged other) {
     if (other.kind > kind)
@@ -41,17 +43,23 @@ public:
   Comparer(const Held &want, const Way &way, const Held &have) : want(want), way(way), have(have) {}
 
   Judged compare() const {
-    if (want.isUnknown() || have.isUnknown())
+    if (want.isUnknown() || have.isUnknown()) {
+      if (want.tensor.type == have.tensor.type && want.symbol && want.symbol == have.symbol)
+        return {};
       return {Judged::Undecided, "what is not numbers"};
+    }
     if (want.isReal() != have.isReal() || (!want.isReal() && want.tensor.type != have.tensor.type))
       return {Judged::Undecided, "stored as another type"};
     if (way.straight && want.tensor.count() != have.tensor.count())
       return {Judged::Different, "has another shape"};
     Judged judged = want.isReal() ? numbers() : bytes();
-    // Of what is behind an operator without a kernel, nothing is proved.
-    if (const std::string &name = have.opaque.empty() ? want.opaque : have.opaque; !name.empty())
-      return {Judged::Undecided, name.find(' ') == std::string::npos ? name + " has no exact kernel" : name};
-    return judged;
+    // Of what is behind an operator without a kernel is known that it is the same for the same.
+    const std::string &name = have.opaque.empty() ? want.opaque : have.opaque;
+    if (name.empty())
+      return judged;
+    if (judged.kind == Judged::Equal && want.isSymbolic && have.isSymbolic && want.symbol == have.symbol)
+      return {Judged::Equal, "", name};
+    return {Judged::Undecided, name.find(' ') == std::string::npos ? name + " has no exact kernel" : name};
   }
   int64_t from(size_t i) const { return way.straight ? static_cast<int64_t>(i) : way.from[i]; }
 
@@ -75,10 +83,11 @@ private:
         worst = std::max(worst, Near);
         continue;
       }
-      // An identity of functions that are symbols here, such as log(eˣ) = x. The doubles have 53 bits.
-      constexpr double tight = 1e-9;
+      // An identity of functions that are symbols here, such as log(eˣ) = x. The doubles have 53 bits; bounds may be
+      // wide where a step began with a small number beside large ones.
+      constexpr double tight = 1e-9, lastDigits = 1e-12;
       if (a.image != b.image && (have.usesFunctions || want.usesFunctions) && sameValue &&
-          bound <= tight * std::fabs(a.value)) {
+          (bound <= tight * std::fabs(a.value) || far <= lastDigits * std::fabs(a.value))) {
         worst = std::max(worst, ByFunctions);
         continue;
       }
@@ -134,10 +143,10 @@ public:
   SideBySide(const Machine &source, const Machine &result, const Model &after,
              const std::map<uint32_t, const Value *> &sources, const Subgraph &before, const Subgraph &now,
              llvm::ArrayRef<Held> inputs)
-      : after(after), sources(sources), machine(source), left(source, before, inputs, true),
-        right(result, now, inputs, false) {}
+      : after(after), sources(sources), machine(source), was(source), is(result),
+        left(source, was, before, inputs, true), right(result, is, now, inputs, false) {}
 
-  using Key = std::pair<const Value *, size_t>; ///< a relation of the value; ~0: it is an output
+  using Key = std::pair<const Value *, size_t>; ///< a relation of the value; others: it is an output, or left behind
   /// In the order in which they were found.
   std::vector<std::pair<Key, Judged>> judged;
 
@@ -169,6 +178,7 @@ private:
   const Model &after;
   const std::map<uint32_t, const Value *> &sources;
   const Machine &machine;
+  Variables was, is;
   GraphRun left, right;
   llvm::DenseMap<const Value *, Held> unled; ///< outputs, as they were before they were led
 
@@ -215,6 +225,7 @@ private:
               if (!source->isGraphOutput()) {
                 Held begun = *want;
                 begun.usesFunctions = false;
+                begun.opaque.clear();
                 left.replace(*source, std::move(begun));
               }
             }
@@ -244,6 +255,7 @@ private:
     led.doubtful = want.doubtful;
     led.usesFunctions = false;
     led.opaque.clear();
+    led.symbol = want.symbol;
     auto bits = bitsPerElement(have.tensor.type).value_or(1);
     if (have.isUnknown() || want.isUnknown())
       return std::nullopt;
@@ -277,6 +289,33 @@ private:
       else
         judged.push_back({{value, ~size_t(0)}, Comparer(want, Way(), *have).compare()});
     }
+    return judgeState();
+  }
+
+  /// What both leave in variables for the next run.
+  llvm::Error judgeState() {
+    for (const auto &graph : after.subgraphs)
+      for (const Value *value : graph->values)
+        for (auto [k, relation] : llvm::enumerate(value->relations)) {
+          const Value *source = sourceOf(relation);
+          if (!value->isVariable || !source || !source->isVariable || relation.steps != 0)
+            continue;
+          auto want = was.variable(*source), have = is.variable(*value);
+          if (!want || !have)
+            return llvm::joinErrors(want ? llvm::Error::success() : want.takeError(),
+                                    have ? llvm::Error::success() : have.takeError());
+          judged.push_back({{value, k}, Comparer(*want, Way(), *have).compare()});
+        }
+    constexpr size_t leftBehind = ~size_t(0) - 1;
+    for (const auto &[symbol, have] : is.resources) {
+      auto want = was.resources.find(symbol);
+      judged.push_back({{have.handle, leftBehind},
+                        want == was.resources.end() ? Judged{Judged::Different, "is assigned, which it was not"}
+                                                    : Comparer(want->second.held, Way(), have.held).compare()});
+    }
+    for (const auto &[symbol, want] : was.resources)
+      if (!is.resources.count(symbol))
+        judged.push_back({{want.handle, leftBehind}, {Judged::Different, "is not assigned any more"}});
     return llvm::Error::success();
   }
 };
@@ -312,6 +351,17 @@ llvm::Expected<Held> randomHeld(const Machine &machine, const Value &value, unsi
   return held;
 }
 
+/// "0.16666667 is 1 / 6 (recognise-hard-swish)"
+std::string textOf(const ConstantExpressions::Assumption &one) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << llvm::format("%.9g is %.9g", one.number, one.numerator);
+  if (one.denominator != 1)
+    os << llvm::format(" / %.9g", one.denominator);
+  os << " (" << one.pass << ')';
+  return text;
+}
+
 /// The graphs that are called from outside, of both models.
 std::vector<std::pair<const Subgraph *, const Subgraph *>> entriesOf(const Model &before, const Model &after) {
   std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
@@ -335,13 +385,19 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
         if (relation.steps == 0)
           sources.try_emplace(relation.tensor, value);
   Proof proof;
+  std::vector<Meaning> meanings;
+  if (after.expressions)
+    for (const ConstantExpressions::Assumption &one : after.expressions->assumptions()) {
+      meanings.push_back({one.number, one.numerator, one.denominator});
+      proof.assumptions.push_back(textOf(one));
+    }
   std::vector<SideBySide::Key> order;
   std::map<SideBySide::Key, Judged> worst;
   const double sizes[] = {0.5, 2}; // of every other number
   for (unsigned run = 0; run < 2; ++run) {
     uint64_t seed = options.seed * 2 + run;
     const Arithmetic math = run ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
-    Machine source(math, nullptr, options.limits), result(math, &recipes, options.limits);
+    Machine source(math, nullptr, options.limits, meanings), result(math, &recipes, options.limits, meanings);
     for (auto [was, is] : entriesOf(before, after)) {
       if (was->inputs.size() != is->inputs.size())
         return makeError("the number of inputs has changed");
@@ -377,6 +433,8 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
     switch (judged.kind) {
     case Judged::Equal:
       ++proof.equal;
+      if (!judged.function.empty())
+        ++proof.functions[judged.function];
       break;
     case Judged::Assumed:
       ++proof.assumed;
@@ -386,7 +444,7 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
       break;
     case Judged::Different: {
       std::optional<uint32_t> id;
-      if (key.second != ~size_t(0))
+      if (key.second < key.first->relations.size())
         id = key.first->relations[key.second].tensor;
       proof.different.push_back({key.first, id, judged.text});
       break;

@@ -17,6 +17,9 @@ struct Difference {
 struct Proof {
   unsigned equal = 0;
   unsigned assumed = 0; ///< equal by an identity of functions without a formula: the doubles agree to their last digits
+  std::map<std::string, unsigned> functions; ///< equal behind operators of which only is known that they give the same
+                                             ///< for the same: by operator
+  std::vector<std::string> assumptions;      ///< what numbers of constants were taken for
   std::map<std::string, unsigned> undecided; ///< by reason
   std::vector<Difference> different;         ///< in the order of execution, outputs last
   uint64_t comparisons = 0;                  ///< of numbers by their order

@@ -19,14 +19,15 @@ struct Notation {
 static Expr made(Expr::Node node) { return Notation::made(std::move(node)); }
 static Expr made(Expr::Kind kind) { return made(Expr::Node(kind)); }
 
-static Expr numberOf(double number, double tolerance) {
+static Expr numberOf(Quotient number, double tolerance) {
   Expr::Node node{Expr::Kind::Number};
-  node.number = number;
+  node.number = number.rounded();
+  node.means = number;
   node.tolerance = tolerance;
   return made(std::move(node));
 }
 
-Expr::Expr(double number) : Expr(numberOf(number, 0)) {}
+Expr::Expr(double number) : Expr(numberOf({number}, 0)) {}
 
 static Expr boundTo(Tensor tensor) {
   Expr::Node node{Expr::Kind::Bound};
@@ -99,8 +100,12 @@ std::string shown(double number) {
 
 Expr any() { return made(Expr::Kind::Any); }
 Expr constant() { return made(Expr::Kind::Constant); }
-Expr near(double number) { return numberOf(number, 1.0 / 2048); } // half a unit in the last place of a float16
-Expr about(double number) { return numberOf(number, 3e-7); }
+/// What is near a number alone is taken for the float that is nearest to it.
+static Quotient floatOf(double number) { return {static_cast<double>(static_cast<float>(number))}; }
+Expr near(Quotient number) { return numberOf(number, 1.0 / 2048); } // half a unit in the last place of a float16
+Expr about(Quotient number) { return numberOf(number, 3e-7); }
+Expr near(double number) { return near(floatOf(number)); }
+Expr about(double number) { return about(floatOf(number)); }
 
 Expr optional() {
   Expr::Node node{Expr::Kind::Any};

@@ -15,6 +15,14 @@
 /// an operator has no fused activation unless the pattern says that it may.
 namespace origo::rewrite {
 
+/// One number divided by another, exactly.
+struct Quotient {
+  double numerator = 0, denominator = 1;
+  double rounded() const { return numerator / denominator; }
+  /// Is it this number? Of numerators and denominators that are floats or small integers.
+  bool is(double number) const { return number * denominator == numerator; }
+};
+
 class Expr {
 public:
   enum class Kind : uint8_t {
@@ -90,6 +98,7 @@ struct Expr::Node {
   bool optional = false;          ///< Any, Constant: may be absent
   double tolerance = 0;           ///< Number: by how much of itself another one may differ
   double number = 0;              ///< Number
+  Quotient means;                 ///< Number: what one that is near it is taken for
   llvm::SmallVector<Op, 2> codes; ///< Operation, Through: one of these
   Trait trait = Trait::None;      ///< Operation: or any with this trait
   std::vector<Expr> operands;     ///< Operation; Either: the alternatives; Through, Fold: one
@@ -124,6 +133,9 @@ Expr constant();           ///< a constant whose bytes are at hand, dense
 Expr optionalConstant();   ///< such a constant, or an operand that is left out
 Expr near(double number);  ///< this number up to one rounding to float16; a number alone is exactly that
 Expr about(double number); ///< this number up to the last digits of float32, as a quotient or a product may have it
+/// The same of a quotient that no float is. What the rule takes for it, and is not, is an assumption of the rewrite.
+Expr near(Quotient number);
+Expr about(Quotient number);
 Expr operator|(Expr a, Expr b);
 /// `x`, or the result of one of these operators on it.
 Expr maybe(llvm::ArrayRef<Op> codes, Expr x);

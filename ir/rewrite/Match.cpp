@@ -124,6 +124,15 @@ bool Match::isEvery(Tensor constant, double number) {
   return true;
 }
 
+bool Match::isEvery(Tensor constant, Quotient number) {
+  auto nearest = static_cast<double>(static_cast<float>(number.rounded()));
+  if (!isEvery(constant, nearest))
+    return false;
+  if (!number.is(nearest))
+    taken.push_back({nearest, number});
+  return true;
+}
+
 bool Match::isStoredZero(Tensor constant, Tensor beside) {
   if (!constant.isDenseConstant() || !beside || !constant.isPerTensor() || !beside.isPerTensor() ||
       !constant.isQuantized() || !beside.isQuantized() || !constant.hasTypeOf(beside) ||

@@ -95,6 +95,12 @@ struct Codes {
   bool rowsFirst; ///< of the matrix that the codes are meant for; an operator may have it transposed
 };
 
+/// A number that a constant has and that a rule takes for another one, which it was rounded from.
+struct Taken {
+  double number;
+  Quotient means;
+};
+
 /// A pattern as it was found, and the only way to replace it. What the pattern matched is consumed: the engine follows
 /// from it, and from the expression that takes its place, what everything came from and where everything went.
 class Match {
@@ -122,6 +128,8 @@ public:
   bool every(Tensor constant, bool (*holds)(double));
   /// Is each element of a constant of numbers or truth values this one?
   bool isEvery(Tensor constant, double number);
+  /// Is each the float that is nearest to a quotient? The rule takes it for the quotient then.
+  bool isEvery(Tensor constant, Quotient number);
   /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so
   /// far above that of `beside` that their sum would lose bits of it?
   bool isStoredZero(Tensor constant, Tensor beside);
@@ -220,6 +228,7 @@ private:
   llvm::SmallVector<Operator *, 8> consumed; ///< the root first
   mutable llvm::SmallVector<Operator *, 4> inspected;
   llvm::SmallVector<Value *, 4> read; ///< constants
+  llvm::SmallVector<Taken, 1> taken;
   llvm::SmallVector<Value *, 0> lent; ///< constants that the model's outputs say are to stand for an operand
 };
 

@@ -42,6 +42,7 @@ bool Matcher::find(const Expr &pattern, Operator &root) {
   match.bound.clear();
   match.operations.clear();
   match.each.clear();
+  match.taken.clear();
   if (!root.result())
     return false;
   return matches(pattern, root.result(), [&] {
@@ -80,10 +81,14 @@ bool Matcher::matches(const Expr &pattern, Value *value, Next next) {
       return miss([&] { return shown(node.number) + (std::isnan(found) ? "" : ", found " + shown(found)); });
     match.read.push_back(value);
     ++parts;
-    bool isWide = *value->elementCount() > 1;
+    bool isWide = *value->elementCount() > 1, isTaken = node.tolerance != 0 && !node.means.is(found);
     wide += isWide;
+    if (isTaken)
+      match.taken.push_back({found, node.means});
     if (next())
       return true;
+    if (isTaken)
+      match.taken.pop_back();
     wide -= isWide;
     --parts;
     match.read.pop_back();

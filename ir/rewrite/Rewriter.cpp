@@ -51,7 +51,9 @@ RewriteResult Rewriter::apply(llvm::StringRef passName, llvm::StringRef ruleName
     return decline(matcher.outOfBudget() ? "there are too many ways to look for the pattern here"
                    : mismatch.empty()    ? "an operand is absent, or an activation is fused"
                                          : mismatch.data());
-  return match.answer(build(match));
+  RewriteResult result = match.answer(build(match));
+  taken = std::move(match.taken);
+  return result;
 }
 
 std::string Rewriter::furthest(const rewrite::Expr &pattern, Operator &root) {

@@ -68,6 +68,8 @@ public:
   RewriteResult apply(llvm::StringRef pass, llvm::StringRef rule, llvm::StringRef mismatch,
                       const rewrite::Expr &pattern, const std::function<RewriteResult(rewrite::Match &)> &build,
                       llvm::ArrayRef<Scope> scopes, Operator &root);
+  /// What the last rule that was tried has taken numbers for.
+  llvm::SmallVector<rewrite::Taken, 1> taken;
   /// How far the pattern gets at an operator where it is not found: " (3 parts found; expected 6, found 5)". Empty: it
   /// is there. It matches anew, so it is for who looks on.
   std::string furthest(const rewrite::Expr &pattern, Operator &root);

@@ -6,6 +6,8 @@
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -25,6 +27,10 @@ public:
   void number(uint64_t value) {
     uint8_t buffer[10];
     bytes.append(reinterpret_cast<char *>(buffer), llvm::encodeULEB128(value, buffer));
+  }
+  void real(double value) {
+    auto bits = std::bit_cast<std::array<char, 8>>(value);
+    bytes.append(bits.data(), bits.size());
   }
   void difference(int64_t value) { number((uint64_t(value) << 1) ^ uint64_t(value >> 63)); }
   void text(llvm::StringRef text) {
@@ -173,6 +179,12 @@ public:
     if (state.failed || at == end)
       return fail(), 0;
     return *at++;
+  }
+  double real() {
+    std::array<uint8_t, 8> bits;
+    for (uint8_t &one : bits)
+      one = byte();
+    return std::bit_cast<double>(bits);
   }
 
 private:

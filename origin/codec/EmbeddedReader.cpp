@@ -71,6 +71,7 @@ public:
     cancelledWith();
     expressions();
     bound();
+    assumptions();
     return state.failed ? "damaged origin map" : "";
   }
 
@@ -186,10 +187,7 @@ private:
         in.fail();
       result.kind = in.failed() ? Term::Null : Term::Kind(kind);
       if (result.kind == Term::Number) {
-        std::array<uint8_t, 8> bits;
-        for (uint8_t &byte : bits)
-          byte = in.byte();
-        result.number = std::bit_cast<double>(bits);
+        result.number = in.real();
       } else if (result.kind == Term::Constant) {
         // Added to the index of the row that uses the list; modulo 2^32, so that it needs no check.
         result.constant = uint32_t(in.difference());
@@ -681,6 +679,20 @@ private:
       input.tensor = in.id(next);
       for (uint8_t &byte : input.bytes)
         byte = in.byte();
+    }
+    finish(in);
+  }
+
+  void assumptions() {
+    ColumnReader in = column(from.assumptions());
+    if (in.done())
+      return;
+    for (size_t count = in.count(sizeof(MapAssumption)); count-- && !state.failed;) {
+      MapAssumption &one = map.assumptions.emplace_back();
+      for (double *number : {&one.number, &one.numerator, &one.denominator})
+        *number = in.real();
+      one.pass = string(in.number());
+      state.failed |= !isSound(one);
     }
     finish(in);
   }

@@ -41,14 +41,15 @@ public:
     unneeded();
     for (const BoundInput &input : listing.bound)
       bound.add(input.tensor).bytes.append(input.bytes.begin(), input.bytes.end());
+    assumptions();
 
     // A builder that grows holds everything twice for a while.
     size_t size = 1 << 16;
     for (const ColumnWriter *column :
-         {&sourceSubgraphs, &sourceOperators, &sourceTensors, &sourceNameColumn, &signatureColumn, &targetSubgraphs,
-          &targetOperators, &targetTensors, &ledgerColumn, &sourceOperands, &sourceCosts, &unneededColumn, &layerColumn,
-          &lineColumn, &operatorLineages.column, &tensorLineages.column, &cancelled.column, &expressions.column,
-          &bound.column})
+         {&sourceSubgraphs,       &sourceOperators,  &sourceTensors,      &sourceNameColumn, &signatureColumn,
+          &targetSubgraphs,       &targetOperators,  &targetTensors,      &ledgerColumn,     &sourceOperands,
+          &sourceCosts,           &unneededColumn,   &layerColumn,        &lineColumn,       &operatorLineages.column,
+          &tensorLineages.column, &cancelled.column, &expressions.column, &bound.column,     &assumptionColumn})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -84,14 +85,15 @@ public:
     auto linesVector = columnIfAny(std::exchange(lineColumn.bytes, {}));
     auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
     auto boundVector = bound.count ? column(bound.take()) : 0;
-    builder.Finish(
-        embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile,
-                                  chainVector, stringsVector, passListsVector, stepListsVector, causesVector,
-                                  sourceSubgraphsVector, sourceOperatorsVector, sourceTensorsVector, sourceNamesVector,
-                                  signaturesVector, targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
-                                  ledgerVector, operandsVector, costsVector, unneededVector, lineagesVector,
-                                  cancelledVector, layersVector, linesVector, expressionsVector, boundVector),
-        embedded::OriginMapIdentifier());
+    auto assumptionsVector = columnIfAny(std::exchange(assumptionColumn.bytes, {}));
+    builder.Finish(embedded::CreateOriginMap(
+                       builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
+                       stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
+                       sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
+                       targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
+                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
+                       expressionsVector, boundVector, assumptionsVector),
+                   embedded::OriginMapIdentifier());
     return builder.Release();
   }
 
@@ -108,7 +110,7 @@ private:
   Interner strings, passLists, stepLists, causes;
   ColumnWriter sourceSubgraphs, sourceOperators, sourceTensors, sourceNameColumn, signatureColumn;
   ColumnWriter targetSubgraphs, targetOperators, targetTensors, ledgerColumn;
-  ColumnWriter sourceOperands, sourceCosts, unneededColumn, layerColumn, lineColumn;
+  ColumnWriter sourceOperands, sourceCosts, unneededColumn, layerColumn, lineColumn, assumptionColumn;
   /// Of few of the rows.
   struct Some {
     uint64_t count = 0;
@@ -336,8 +338,7 @@ private:
     auto term = [&](const Term &term) {
       list.number(term.kind);
       if (term.kind == Term::Number) {
-        auto bits = std::bit_cast<std::array<char, 8>>(term.number);
-        list.bytes.append(bits.data(), bits.size());
+        list.real(term.number);
       } else if (term.kind == Term::Constant) {
         list.difference(int32_t(term.constant - row));
       }
@@ -466,6 +467,17 @@ private:
     for (auto &kind : kinds) {
       ledgerColumn.number(kind.count);
       ledgerColumn.bytes += std::exchange(kind.column.bytes, {});
+    }
+  }
+
+  void assumptions() {
+    if (map.assumptions.empty())
+      return;
+    assumptionColumn.number(map.assumptions.size());
+    for (const MapAssumption &one : map.assumptions) {
+      for (double number : {one.number, one.numerator, one.denominator})
+        assumptionColumn.real(number);
+      assumptionColumn.number(string(one.pass));
     }
   }
 

@@ -87,6 +87,12 @@ public:
   bool to(uint32_t &result) const { return integer(result); }
   bool to(int32_t &result) const { return integer(result); }
   bool to(int64_t &result) const { return integer(result); }
+  bool to(double &result) const {
+    if (!value.is_number())
+      return fail("must be a number");
+    result = value.get<double>();
+    return true;
+  }
   bool to(bool &result) const {
     if (!value.is_boolean())
       return fail("must be true or false");
@@ -287,6 +293,8 @@ public:
     add("ledger[]", &R::takeLedgerRow);
     add("unneeded", Array);
     add("unneeded[]", &R::takeUnneededOfLiving);
+    add("assumptions", Array);
+    add("assumptions[]", &R::takeAssumption);
     add("chain", Array);
     add("chain[]", &R::takeChainEntry);
   }
@@ -680,6 +688,16 @@ private:
     bool isTensor = at.has("tensor");
     uint32_t id = 0;
     return at.get(isTensor ? "tensor" : "operator", id) && takeUnneeded(at, isTensor, id);
+  }
+
+  bool takeAssumption(const Cursor &at) {
+    MapAssumption &one = map.assumptions.emplace_back();
+    std::vector<double> means;
+    if (!at.get("number", one.number) || !at.get("means", means) || !at.get("pass", one.pass))
+      return false;
+    if (means.size() != 2 || !isSound(one = {one.number, means[0], means[1], one.pass}))
+      return at.fail("an assumption is of a number and of a quotient of two");
+    return true;
   }
 
   bool takeChainEntry(const Cursor &at) {

@@ -65,6 +65,7 @@ public:
     });
     os << ",\n";
     unneededOfLiving();
+    assumptions();
     if (map.retrained)
       os << "  \"retrained\": true,\n";
     simpleMap();
@@ -512,6 +513,19 @@ private:
     rows("  ", "unneeded", living, [&](std::span<const MapUnneeded> rows) {
       os << "{\"" << (rows.front().isTensor ? "tensor" : "operator") << "\": " << rows.front().id;
       unneeded(rows);
+      os << '}';
+    });
+    os << ",\n";
+  }
+
+  void assumptions() {
+    if (map.assumptions.empty())
+      return;
+    auto real = [](double number) { return nlohmann::json(number).dump(); };
+    rows("  ", "assumptions", map.assumptions, [&](const MapAssumption &one) {
+      os << "{\"number\": " << real(one.number) << ", \"means\": [" << real(one.numerator) << ", "
+         << real(one.denominator) << "], ";
+      member("pass", one.pass);
       os << '}';
     });
     os << ",\n";

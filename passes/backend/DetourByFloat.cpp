@@ -36,6 +36,7 @@ Pass DetourByFloat() {
               {detour},
               false,
               true}
+      .within("a step of the result, for each operator")
       .mending(Mends::WithinOneStep);
 }
 

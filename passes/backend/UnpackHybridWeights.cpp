@@ -20,6 +20,7 @@ Pass UnpackHybridWeights() {
               {unpack},
               false,
               true}
+      .within("what hybrid kernels round numbers by")
       .mending(Mends::HybridToFloat);
 }
 

@@ -28,6 +28,7 @@ Pass MakeBatchNormPositive() {
       {positive()},
       /*mergesConstants=*/false,
       /*changesResults=*/true}
+      .within("g * x in the channels of a negative g")
       .about("A negative `g` turns its channel round before the RELU, which `fuse-preactivation-batch-norm` "
              "cannot move through: it needs relu(g * y) = g * relu(y). With 1e-10 in its place the channel is "
              "relu(b) but for a trace of `x`, whatever `x` is. So results differ in each channel with a negative "

@@ -6,8 +6,9 @@ namespace origo {
 static Rule magnitude() {
   auto x = any();
   auto greater = maximum(x, negated(x)), root = rootOf(squareOf(x)), selected = byTheSignOf(x, x, negated(x));
-  return {"abs", "not the greater of x and −x", greater | root | selected,
-          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::ABS, {x})) : decline("not float"); }};
+  return Rule{"abs", "not the greater of x and −x", greater | root | selected,
+              [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::ABS, {x})) : decline("not float"); }}
+      .assumes("squares neither over- nor underflow");
 }
 
 Pass RecogniseAbs() {

@@ -9,14 +9,17 @@ static Rule byTanh() {
   auto x = any();
   auto cube = pow(x, 3) | x * square(x) | x * (x * x);
   auto gate = 1 + tanh(near(0.7978845608) * (x + near(0.044715) * cube));
-  return {"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", 0.5 * x * gate, gelu(x).with("approximate", 1)};
+  return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", 0.5 * x * gate, gelu(x).with("approximate", 1)}
+      .assumes("what is 0.7978846 or 0.044715 but for a rounding to float16 is that");
 }
 
 /// Half of x times 1 + erf(x/√2).
 static Rule byErf() {
   auto x = any();
-  auto scaled = x * near(0.7071067812) | x / near(1.4142135624);
-  return {"erf", "not x/2 · (1 + erf(x/√2))", 0.5 * x * (1 + custom("Erf", {scaled})), gelu(x)};
+  const double rootHalf = static_cast<double>(0.70710678118654752f); // as the operator has it
+  auto scaled = x * near(rootHalf) | x / near({1, rootHalf});
+  return Rule{"erf", "not x/2 · (1 + erf(x/√2))", 0.5 * x * (1 + custom("Erf", {scaled})), gelu(x)}.assumes(
+      "what is 0.70710677 but for a rounding to float16 is that, and 1.4142135 is 1 / 0.70710677");
 }
 
 /// Are two weights in the proportion 1 : √½, up to the rounding of both?

@@ -4,32 +4,36 @@ namespace origo {
 
 /// x · relu6(x + 3) / 6, and x · clamp(x/6 + ½, 0, 1) → hard_swish(x)
 static Rule swish() {
+  const Quotient sixth{1, 6};
   auto x = any();
   auto gate = clampedTo6(plus(x, 3));
-  auto unit = clamped(plus(times(x, 1.0 / 6), 0.5), 0, 1);
-  auto pattern = x * gate * about(1.0 / 6) | (x * gate) / 6 | x * (gate / 6) | gate * (x / 6) | x * unit;
-  return {"hard-swish", "not x · relu6(x + 3) / 6", pattern,
-          [=](Match &m) { return m[x].isFloat() ? m.replace(hardSwish(x)) : decline("not float"); }};
+  auto unit = clamped(plus(times(x, sixth), 0.5), 0, 1);
+  auto pattern = x * gate * about(sixth) | (x * gate) / 6 | x * (gate / 6) | gate * (x / 6) | x * unit;
+  return Rule{"hard-swish", "not x · relu6(x + 3) / 6", pattern,
+              [=](Match &m) { return m[x].isFloat() ? m.replace(hardSwish(x)) : decline("not float"); }}
+      .assumes("0.16666667 is a sixth; no number is NaN");
 }
 
 /// clamp(x·a + b, 0, 1) → relu6(x·6a + 6b) / 6: a RELU6 is fused, two bounds are not.
 static Rule sigmoid() {
   auto x = any(), a = constant(), b = constant();
   auto scaled = x * a, shifted = (scaled + b).once();
-  return {"hard-sigmoid", "not a·x + b bounded by 0 and 1", clamped(shifted, 0, 1), [=](Match &m) {
-            if (!m[x].isFloat() || !m.root().result().isStatic())
-              return decline("not float, or the shape is not known before run time");
-            Expr slope = a * 6.0, offset = b * 6.0;
-            auto isSound = [](float c, float, float product) { return std::isfinite(product) && std::isnormal(c); };
-            if (!m.everyOf(slope, isSound) || !m.everyOf(offset, isSound))
-              return decline("a number is zero, or too big or too small to be multiplied by six");
-            unsigned xAt = m.op(scaled).operand(0) == m[x] ? 0 : 1,
-                     scaledAt = m.op(shifted).operand(0) == m[scaled] ? 0 : 1;
-            bool sixth = m.isEvery(m[a], static_cast<float>(1.0 / 6));
-            Expr within = sixth ? Expr(x) : clone(scaled).operand(xAt, x).operand(1 - xAt, fold(slope));
-            within = clone(shifted).operand(scaledAt, within).operand(1 - scaledAt, fold(offset));
-            return m.replace(relu6(within) * fold(1.0 / Expr(6.0))); // rounded when it is written
-          }};
+  return Rule{"hard-sigmoid", "not a·x + b bounded by 0 and 1", clamped(shifted, 0, 1),
+              [=](Match &m) {
+                if (!m[x].isFloat() || !m.root().result().isStatic())
+                  return decline("not float, or the shape is not known before run time");
+                Expr slope = a * 6.0, offset = b * 6.0;
+                auto isSound = [](float c, float, float product) { return std::isfinite(product) && std::isnormal(c); };
+                if (!m.everyOf(slope, isSound) || !m.everyOf(offset, isSound))
+                  return decline("a number is zero, or too big or too small to be multiplied by six");
+                unsigned xAt = m.op(scaled).operand(0) == m[x] ? 0 : 1,
+                         scaledAt = m.op(shifted).operand(0) == m[scaled] ? 0 : 1;
+                bool sixth = m.isEvery(m[a], Quotient{1, 6});
+                Expr within = sixth ? Expr(x) : clone(scaled).operand(xAt, x).operand(1 - xAt, fold(slope));
+                within = clone(shifted).operand(scaledAt, within).operand(1 - scaledAt, fold(offset));
+                return m.replace(relu6(within) * fold(1.0 / Expr(6.0))); // rounded when it is written
+              }}
+      .assumes("0.16666667 is a sixth; no number is NaN");
 }
 
 Pass RecogniseHardSwish() {

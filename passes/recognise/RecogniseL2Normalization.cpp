@@ -9,14 +9,16 @@ static Rule norm() {
   auto total = column(sum) | maximum(column(sum), about(1e-12)) | column(maximum(sum, about(1e-12)));
   auto root = rootOf(total), inverse = inverseRootOf(total);
   auto pattern = (x / (root | column(root))).mayActivate() | (x * (inverse | column(inverse))).mayActivate();
-  return {"norm", "not x over the root of the sum of its squares", pattern, [=](Match &m) {
-            unsigned other = m.root().operand(0u) == m[x] ? 1 : 0;
-            if (!m[x].isFloat() || m[x].rank() > 4 || m.root().activation() != Activation::NONE)
-              return decline("not float of four dimensions at most, or an activation is fused");
-            if (!isColumnOf(m, m[x], sum, m[axes], m.root().operand(other)))
-              return decline("the sum is not one number for each row");
-            return m.replace(op(Op::L2_NORMALIZATION, {x}));
-          }};
+  return Rule{"norm", "not x over the root of the sum of its squares", pattern,
+              [=](Match &m) {
+                unsigned other = m.root().operand(0u) == m[x] ? 1 : 0;
+                if (!m[x].isFloat() || m[x].rank() > 4 || m.root().activation() != Activation::NONE)
+                  return decline("not float of four dimensions at most, or an activation is fused");
+                if (!isColumnOf(m, m[x], sum, m[axes], m.root().operand(other)))
+                  return decline("the sum is not one number for each row");
+                return m.replace(op(Op::L2_NORMALIZATION, {x}));
+              }}
+      .assumes("the norm of a row whose norm has no bound is at least 1e-6");
 }
 
 Pass RecogniseL2Normalization() {

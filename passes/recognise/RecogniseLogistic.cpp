@@ -19,8 +19,9 @@ static Rule quotient() {
 static Rule ofExponentials() {
   auto x = any();
   auto power = expOf(x).inside();
-  return {"exponentials", "not exp(x) over 1 + exp(x)", power / (1 + power),
-          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {x})) : decline("not float"); }};
+  return Rule{"exponentials", "not exp(x) over 1 + exp(x)", power / (1 + power),
+              [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {x})) : decline("not float"); }}
+      .assumes("no exponential overflows");
 }
 
 Pass RecogniseLogistic() {

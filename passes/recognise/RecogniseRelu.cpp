@@ -4,14 +4,16 @@ namespace origo {
 
 static Rule positive() {
   auto x = any();
-  return {"relu", "not a value and zero", maximum(x, 0.0),
-          [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }};
+  return Rule{"relu", "not a value and zero", maximum(x, 0.0),
+              [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }}
+      .assumes("no number is NaN");
 }
 
 static Rule betweenOnes() {
   auto x = any();
-  return {"relu-n1-to-1", "not a value bounded by -1 and 1", clamped(x, -1, 1),
-          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::RELU_N1_TO_1, {x})) : decline("not float"); }};
+  return Rule{"relu-n1-to-1", "not a value bounded by -1 and 1", clamped(x, -1, 1),
+              [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::RELU_N1_TO_1, {x})) : decline("not float"); }}
+      .assumes("no number is NaN");
 }
 
 /// x > c ? x : c → max(x, c), and min likewise, of integers.

@@ -12,7 +12,7 @@ Pass RecogniseRelu6() {
           true,
           {{"transform_min_max_to_relu6", {{Op::MINIMUM, Op::MAXIMUM}, {Op::MAXIMUM, Op::MINIMUM}}},
            {"transform_min_relu_to_relu6", {{Op::RELU, Op::MINIMUM}, {Op::MINIMUM, Op::RELU}}}},
-          {{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}}}
+          {Rule{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}.assumes("no number is NaN")}}
       .about("NaN stays NaN, where a minimum or a maximum would make a bound of it.");
 }
 

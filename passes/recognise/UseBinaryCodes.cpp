@@ -120,6 +120,7 @@ Pass UseBinaryCodes() {
           /*mergesConstants=*/false,
           /*changesResults=*/true,
           /*usesCodes=*/true}
+      .within("what the codes leave of the weights")
       .about("A converter for binary-coded weights leaves the codes among the outputs. Output 0 is `[-1999999973, "
              "1, n, k, …, 1999999973]`: outputs 1 to n are the network's own, and behind them stand bundles of k "
              "outputs: whether the matrix multiplies from the left, scales, codes, the number of clusters, their "

@@ -12,6 +12,7 @@ Pass RemoveFakeQuant() {
               {{"fake-quant", "", op(Op::FAKE_QUANT, {x}), x}},
               /*mergesConstants=*/false,
               /*changesResults=*/true}
+      .withoutRounding("half a step of FAKE_QUANT, and what it clamped")
       .about("FAKE_QUANT rounds and clamps as quantised inference would, for training. Without it the network is "
              "the float one: results differ by half a step of it, and by more where it clamped.");
 }

@@ -15,6 +15,7 @@ Pass RemoveQdqForMixedPrecision() {
               {once},
               /*mergesConstants=*/false,
               /*changesResults=*/true}
+      .withoutRounding("half a step of the first pair, and what it clamped")
       .about("Between a matrix product and a layer of another precision, the product is stored twice: with the "
              "scale of its own layer, then with that of the next. The first is left out, so results differ by as "
              "much as it rounded and clamped. Other users of the first keep it.");

@@ -16,11 +16,12 @@ Pass RemoveQuantDequant() {
               {pair},
               /*mergesConstants=*/false,
               /*changesResults=*/true}
-      .about("The pair rounds `x` to the steps of its scale and clamps it to their range: that is all that it "
-             "computes, and it is what goes, so results differ by half a step at most where `x` lies in the "
-             "range, and by more outside of it. A pair that changes nothing cannot be told from one that does by "
-             "its types; so this is no part of `-O1`, and `--verify-numerics` names it as a rewrite that computes "
-             "something else.");
+      .withoutRounding("half a step of the pair, and what it clamped")
+      .about(
+          "The pair rounds `x` to the steps of its scale and clamps it to their range: that is all that it "
+          "computes, and it is what goes, so results differ by half a step at most where `x` lies in the "
+          "range, and by more outside of it. A pair that changes nothing cannot be told from one that does by "
+          "its types; so this is no part of `-O1`, and `--verify-numerics` says of how many tensors it makes others.");
 }
 
 } // namespace origo

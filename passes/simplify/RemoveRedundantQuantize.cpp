@@ -18,6 +18,7 @@ Pass RemoveRedundantQuantize() {
               {chain()},
               /*mergesConstants=*/false,
               /*changesResults=*/true}
+      .withoutRounding("a step of the inner scale, and what that clamped")
       .about("The inner QUANTIZE rounds and clamps to its own type and scale, the outer one rounds what is left "
              "of that. Without the inner one, numbers are rounded once: results may differ by a step of the inner "
              "scale, and what the inner one clamped comes through.");

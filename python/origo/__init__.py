@@ -7,7 +7,7 @@ import os as _os
 
 from . import _native
 from ._errors import Error
-from ._model import Constant, LedgerRow, Model, Operator, Origin, Page, SourceOperator, Statistics, load
+from ._model import Constant, LedgerRow, Model, Operator, Origin, Page, Proof, SourceOperator, Statistics, load
 from ._session import Port, Session, Signature
 
 __version__ = _native.version
@@ -23,6 +23,7 @@ __all__ = [
     "Origin",
     "Page",
     "Port",
+    "Proof",
     "Session",
     "Signature",
     "SourceOperator",

@@ -81,6 +81,18 @@ class Constant:
     array: NDArray[Any] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Proof:
+    """What exact arithmetic says of a model and its source."""
+
+    verdict: str  #: equal, unequal, undecided or undefined
+    different: Tuple[str, ...]  #: what is not equal, the first one first
+    assumptions: Tuple[str, ...]  #: what numbers were taken for
+    undecided: Dict[str, int]  #: by reason, how many tensors and constants
+    functions: Dict[str, int]  #: operators taken for functions of their operands, and how many tensors are behind them
+    rounded: int  #: constants that are equal but for one rounding
+
+
 class Page:
     """The page of `origo view`. A notebook shows it; in a browser it needs no server.
 
@@ -563,6 +575,25 @@ class Model:
         []
         """
         return Model(self._native.infer(source._native, seed), source)
+
+    def prove(self, source: Optional["Model"] = None) -> Proof:
+        """Is it equal to its source in exact arithmetic, without any tolerance (docs/proof.md)?
+
+        >>> import origo
+        >>> origo.load("res/while.origo").optimize().prove().verdict
+        'equal'
+        """
+        told = json.loads(self._native.prove(self._wanted(source)._native))
+        undecided = dict(told["constants"]["untold"])
+        undecided.update(told["tensors"]["undecided"])
+        return Proof(
+            told["verdict"],
+            tuple(told["different"]),
+            tuple(told["assumptions"]),
+            undecided,
+            told["tensors"]["functions"],
+            told["constants"]["rounded"],
+        )
 
     def view(
         self,

@@ -185,6 +185,25 @@ def test_metrics_are_those_of_circle_metrics(net, tool, files, tmp_path):
                 assert str(have) == want or (want == "" and np.isnan(have)) or float(have) == float(want)
 
 
+def test_proofs_tell_what_they_rest_on(text):
+    def proof(sixth):
+        net = text(f"""
+            subgraph @main(%x: f32[1,4]) -> (%y) {{
+              %three: f32[] = const [3]
+              %sixth: f32[] = const [{sixth}]
+              %a: f32[1,4] = ADD(%x, %three)
+              %b: f32[1,4] = RELU6(%a)
+              %c: f32[1,4] = MUL(%x, %b)
+              %y: f32[1,4] = MUL(%c, %sixth)
+            }}""")
+        return net.optimize().prove()
+
+    told = proof("0.16666667")
+    assert told.verdict == "equal" and told.assumptions == ("0.166666672 is 1 / 6 (recognise-hard-swish)",)
+    assert proof("0.16").assumptions == ()
+    assert not told.undecided and not told.different and told.rounded == 0
+
+
 def test_errors_are_those_of_visq(net, tool, files, tmp_path):
     q = net.quantize("random")
     q.save(tmp_path / "q.tflite")
