@@ -161,11 +161,11 @@ static bool isDetermined(const Subgraph &graph) {
 }
 
 bool Node::callsDetermined() const {
-  return llvm::all_of(op->callees(), [](Subgraph *callee) { return isDetermined(*callee); });
+  return llvm::all_of(op()->callees(), [](Subgraph *callee) { return isDetermined(*callee); });
 }
 
 size_t Node::calledOperators() const {
-  auto callees = op->callees();
+  auto callees = op()->callees();
   return callees.empty() ? 0 : callees.back()->operators.size();
 }
 
