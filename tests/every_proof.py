@@ -18,7 +18,7 @@ UNDECIDED = [r"^[A-Z0-9_]+ has no exact kernel$", r" with effects$", r" of integ
              r"^of a source tensor that depends on the inputs, or that no kernel computes$"]
 # What cannot be run on numbers at random says so.
 NOT_RUN = r"cannot be run|new shape|is outside|out of range|would take|takes more than|not the size|negative|elements"
-LEAST_EQUAL = {"networks": 0.6, "models": 0.7}
+LEAST_EQUAL = {"networks": 0.9, "models": 0.9}
 SCHEMES = ["", "int8", "float16", "int16x8", "dynamic"]
 
 
