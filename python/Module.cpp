@@ -491,6 +491,7 @@ PYBIND11_MODULE(_native, module) {
             return unlocked([&] { return take(m.infer(source, seed)); });
           },
           arg("source"), arg("seed"))
+      .def(
           "prove",
           [](const LoadedModel &m, const LoadedModel &source) {
             return textOf(unlocked([&] { return take(m.prove(source)); }));
