@@ -129,28 +129,6 @@ TEST(Lies, WhatIsUndoneCancelledOut) {
   EXPECT_EQ(outcome.violations, "");
 }
 
-/// A movement that says that it does what one in front of it has done.
-TEST(Lies, WhatIsDoneInFrontIsNotDoneAgain) {
-  Scratch scratch;
-  std::string source = scratch.at("source.circle"), target = scratch.at("target.circle");
-  ASSERT_TRUE(writeAsFile(modelOf("%p: i32[2] = const [1, 0]\n%a: f32[2,2] = TRANSPOSE(%x, %p)\n"
-                                  "%b: f32[2,2] = NEG(%a)\n%c: f32[2,2] = TRANSPOSE(%b, %p)\n"
-                                  "%d: f32[2,2] = MUL(%c, %z)\n%y: f32[2,2] = EXP(%d)"),
-                          ".", source));
-  Imported imported = llvm::cantFail(importModel(source, {}));
-  llvm::cantFail(exportModel(*imported.model, imported.lineage, target, {}));
-  auto file = llvm::cantFail(origin::openOriginFile(target, "", false));
-  auto from = llvm::cantFail(origin::ModelFile::open(source));
-  auto breaksLaw7 = [&] {
-    std::vector<std::string> skipped;
-    return llvm::any_of(origin::check(*file.map, file.model->view(), &from->view(), skipped),
-                        [](const origin::Violation &violation) { return violation.law == 7; });
-  };
-  EXPECT_FALSE(breaksLaw7());
-  file.map->target.subgraphs[0].operators[2].origins = {0, 2};
-  EXPECT_TRUE(breaksLaw7());
-}
-
 /// What is exact nobody can say; it follows from the operators.
 TEST(Lies, AnotherComputationIsNotExact) {
   auto x = any();

@@ -57,9 +57,19 @@ std::optional<Axes> transposed(const FileGraph &file, int32_t permutation, const
   return moved.size() == axes.size() ? std::optional(moved) : std::nullopt;
 }
 
-/// Operators of a file that follow each other, each with one operand that is no constant: does the result of the last
-/// one have the shape of what the first one is given, and its elements in the same order?
-bool movesNothing(const FileGraph &file, llvm::ArrayRef<uint32_t> way) {
+} // namespace
+
+void origin::excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way,
+                           llvm::SmallVectorImpl<uint32_t> &missing) {
+  for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
+    for (size_t count = 1; count <= mostMoves && first + count <= way.size(); ++count) {
+      llvm::ArrayRef<uint32_t> part = way.slice(first, count);
+      if (llvm::any_of(missing, [&](uint32_t id) { return llvm::is_contained(part, id); }) && movesNothing(file, part))
+        llvm::erase_if(missing, [&](uint32_t id) { return llvm::is_contained(part, id); });
+    }
+}
+
+bool origin::movesNothing(const FileGraph &file, llvm::ArrayRef<uint32_t> way) {
   std::optional<Shape> first, from, before;
   Axes axes;
   for (uint32_t op : way) {
@@ -100,16 +110,4 @@ bool movesNothing(const FileGraph &file, llvm::ArrayRef<uint32_t> way) {
   int32_t last = -1;
   file.forEachOutput(way.back(), [&](int32_t tensor) { last = tensor; });
   return shapeOf(file, last) == first;
-}
-
-} // namespace
-
-void origin::excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way,
-                           llvm::SmallVectorImpl<uint32_t> &missing) {
-  for (size_t first = 0; first < way.size() && !missing.empty(); ++first)
-    for (size_t count = 1; count <= mostMoves && first + count <= way.size(); ++count) {
-      llvm::ArrayRef<uint32_t> part = way.slice(first, count);
-      if (llvm::any_of(missing, [&](uint32_t id) { return llvm::is_contained(part, id); }) && movesNothing(file, part))
-        llvm::erase_if(missing, [&](uint32_t id) { return llvm::is_contained(part, id); });
-    }
 }

@@ -10,7 +10,8 @@
 /// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead
 /// through tensors that the row's inputs equal: what comes before them has been done already. A source operator that
 /// was taken apart may share a part with another one: a row claims it if it computes something that a user claiming it
-/// goes on with.
+/// goes on with. A movement that was behind another one, and is in front of it now, lies on the path of who took the
+/// other one over.
 using namespace origo;
 using namespace origo::origin;
 
@@ -272,8 +273,10 @@ private:
           pending.push_back(from);
       met.clear();
     }
-    llvm::copy_if(row.origins, std::back_inserter(claimed),
-                  [&](uint32_t id) { return missed(id) && source.subgraphOfOperator(id) == graph; });
+    // What moves data may have been put behind operators that do not mind.
+    llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
+      return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
+    });
     // Where several together move nothing, no tensor in between tells that they have not been done yet.
     constexpr size_t most = 64; // of a true map there are a few
     if (claimed.size() <= most)
@@ -318,6 +321,58 @@ private:
     });
   }
 
+  static bool moves(const FileGraph &file, uint32_t op) {
+    const OperatorInfo *info = file.opcode(op).like;
+    return info && info->has(Trait::DataMovement);
+  }
+
+  /// Movements trade places: who goes on with what a row has moved read the result of what the row claims, and claims
+  /// one that comes before that. What was moved together with it is claimed, too.
+  void excuseMovedAhead() {
+    using Question = SourceOrder::Question;
+    constexpr size_t most = 64; ///< operators that a row claims
+    const FileGraph &source = *context.source;
+    auto forEachUserOrigin = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) {
+      context.target.forEachOutput(op, [&](int32_t tensor) {
+        for (uint32_t user : tensor < 0 ? llvm::ArrayRef<uint32_t>() : llvm::ArrayRef(users[tensor]))
+          if (const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user])
+            for (uint32_t id : llvm::ArrayRef(row->origins).take_front(most))
+              if (context.knownOperator(id))
+                visit(id);
+      });
+    };
+    auto isReadNext = [&](const Question &question) {
+      bool reads = false;
+      forEachUserOrigin(question.row, [&](uint32_t id) {
+        source.forEachInput(id, [&](int32_t tensor) {
+          reads |= tensor >= 0 && source.producer[tensor] == static_cast<int32_t>(question.group);
+        });
+      });
+      return reads;
+    };
+    auto itself = [](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { visit(id); };
+    std::vector<Question> swapped, together;
+    for (const Question &question : open)
+      if (moves(context.target, question.row) && moves(source, question.group)) {
+        together.push_back({question.group, question.row});
+        if (isReadNext(question))
+          swapped.push_back({question.row, question.group});
+      }
+    order.answer(swapped, forEachUserOrigin, itself);
+    llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> ahead;
+    for (const Question &found : swapped)
+      if (found.answer)
+        ahead[found.group].push_back(found.row);
+    auto movedAhead = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) {
+      llvm::for_each(ahead.lookup(op), visit);
+    };
+    order.answer(together, itself, movedAhead);
+    for (const Question &found : together)
+      if (found.answer)
+        settled.insert({found.row, found.group});
+    llvm::erase_if(open, [&](const Question &question) { return settled.contains({question.row, question.group}); });
+  }
+
   /// Another operator that computes the same is on a path.
   void askForDuplicates(SourceOrder::Nodes ends) {
     if (classes.empty())
@@ -343,6 +398,7 @@ private:
       return it == again.end() || std::pair(it->group, it->row) != key;
     });
     excuseSharedParts(ends);
+    excuseMovedAhead();
     for (const SourceOrder::Question &question : open) {
       settled.insert({question.row, question.group});
       context.report.add(7, [&] {

@@ -23,11 +23,21 @@ public:
         continue;
       for (auto [graph, index] : row.operators)
         done.emplace_back(row.id, graph, index);
-      for (auto [graph, index] : row.tensors)
+      for (auto [graph, index] : row.tensors) {
         handedOn.emplace_back(row.id, graph, index);
+        if (llvm::StringRef(row.fate).ends_with("-cancelled"))
+          cancelled.emplace_back(row.id, graph, index);
+      }
     }
     llvm::sort(done);
     llvm::sort(handedOn);
+    llvm::sort(cancelled);
+    for (uint32_t tensor = 0; tensor < target.tensors.size(); ++tensor)
+      if (const TensorRow *row = context.tensorRow[tensor]; row && target.producer[tensor] >= 0)
+        for (const MapRelation &relation : row->relations)
+          if (relation.steps.empty())
+            equals.emplace_back(relation.tensor, tensor);
+    llvm::sort(equals);
     for (uint32_t op = 0; context.source && op < context.source->operators.size(); ++op) {
       const OperatorInfo *info = context.source->opcode(op).info;
       uint32_t position = 0;
@@ -67,10 +77,13 @@ private:
   uint32_t search = 0;
   /// Source operator and tensor of the written file: the ledger says that the tensor stands for the operator's result.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> handedOn;
+  std::vector<std::tuple<uint32_t, uint32_t, uint32_t>>
+      cancelled; ///< the part of it that went together with its inverse
   /// Source operator and operator of the written file: what it handed on became a part of that one.
   std::vector<std::tuple<uint32_t, uint32_t, uint32_t>> done;
-  std::vector<uint32_t> states; ///< of the source: tensors that operators update in place
-  uint64_t budget;              ///< of searches through moved data; a map that needs more is not a true one of any size
+  std::vector<std::pair<uint32_t, uint32_t>> equals; ///< source tensor, and a computed tensor that it equals, unmoved
+  std::vector<uint32_t> states;                      ///< of the source: tensors that operators update in place
+  uint64_t budget; ///< of searches through moved data; a map that needs more is not a true one of any size
 
   using Origins = llvm::SmallVector<uint32_t, 2>;
 
@@ -126,8 +139,8 @@ private:
     if (!output)
       return;
     for (const MapRelation &relation : output->relations) {
-      if (moves(target, op))
-        checkMovement(op, row, relation);
+      if (moves(target, op) && !isDetour(tensor, relation))
+        checkMovement(op, row, tensor, relation);
       if (isGiven(relation) && !row.origins.empty())
         context.report.add(6, [&] {
           return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) +
@@ -139,7 +152,8 @@ private:
       if (origins.empty() || llvm::any_of(origins, [&](uint32_t origin) {
             return holds(own, origin) ||
                    ((moves(target, op) || tradedPlaces(op, origin)) && computedBefore(op, origin)) ||
-                   (!relation.steps.empty() && becamePartOf(origin, op));
+                   (!relation.steps.empty() && becamePartOf(origin, op)) ||
+                   (context.liveOperator[origin] && isEqualToEarlier(relation.tensor, row));
           }))
         continue;
       context.report.add(6, [&] {
@@ -189,8 +203,61 @@ private:
                               std::tuple(origin, graph, op - target.subgraphs[graph].firstOperator));
   }
 
+  /// Is the source tensor one that was made before, by what the row claims, and moved so that nothing is moved?
+  bool isEqualToEarlier(uint32_t tensor, const OperatorRow &row) const {
+    llvm::SmallVector<uint32_t, 8> way;
+    for (uint32_t at = tensor; context.source && way.size() < mostMoves;) {
+      int32_t producer = context.source->producer[at];
+      if (producer >= 0 && !way.empty() && holds(row.origins, producer) &&
+          movesNothing(*context.source, llvm::to_vector(llvm::reverse(way))))
+        return true;
+      int32_t data = producer < 0 || !moves(*context.source, producer) ? -1 : onlyData(*context.source, producer);
+      if (data < 0)
+        return false;
+      way.push_back(static_cast<uint32_t>(producer));
+      at = static_cast<uint32_t>(data);
+    }
+    return false;
+  }
+
+  /// The source goes away from this tensor and back; who makes the tensor has not done so.
+  bool isDetour(uint32_t tensor, const MapRelation &relation) const {
+    int32_t producer = context.knownTensor(relation.tensor) ? context.sourceProducer[relation.tensor] : -1;
+    uint32_t graph = target.subgraphOfTensor(tensor);
+    return producer >= 0 && std::binary_search(cancelled.begin(), cancelled.end(),
+                                               std::tuple(static_cast<uint32_t>(producer), graph,
+                                                          tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Where moving moves nothing, what was moved before may be moved behind, between two tensors that are equal.
+  bool isDoneBehind(uint32_t tensor, const MapRelation &relation, uint32_t origin) const {
+    auto first = llvm::lower_bound(equals, std::pair(relation.tensor, 0u));
+    for (unsigned looked = 0; first != equals.end() && first->first == relation.tensor && looked < 16;
+         ++first, ++looked)
+      if (isDoneBetween(tensor, first->second, origin))
+        return true;
+    return false;
+  }
+
+  /// Is `after` computed from `tensor` by movements, one of which does what the source operator did?
+  bool isDoneBetween(uint32_t tensor, uint32_t after, uint32_t origin) const {
+    bool done = false;
+    for (unsigned length = 0; length < 16 && after != tensor && target.producer[after] >= 0; ++length) {
+      uint32_t maker = target.producer[after];
+      const OperatorRow *row = context.operatorRow[maker];
+      done |= row && holds(row->origins, origin);
+      bool uses = false;
+      target.forEachInput(maker, [&](int32_t input) { uses |= input == static_cast<int32_t>(tensor); });
+      int32_t data = uses || !moves(target, maker) ? -1 : onlyData(target, maker);
+      if (data < 0)
+        return uses && done;
+      after = static_cast<uint32_t>(data);
+    }
+    return false;
+  }
+
   /// One operator moves data as several of the source do in a row: does it claim all of them?
-  void checkMovement(uint32_t op, const OperatorRow &row, const MapRelation &relation) {
+  void checkMovement(uint32_t op, const OperatorRow &row, uint32_t tensor, const MapRelation &relation) {
     // A tensor that stands for a source tensor by way of steps has not been through all that made that one.
     if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
       return;
@@ -225,12 +292,14 @@ private:
         break;
       --budget;
       way.push_back(static_cast<uint32_t>(producer));
-      if (at != relation.tensor && !holds(row.origins, producer)) {
+      if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
         bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) {
                            return leadsTo(*ledger, input) && !cameWith(producer, input);
                          });
+        if (ledger && isUndoneInFront(*ledger, producer, way))
+          return;
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))
@@ -257,6 +326,18 @@ private:
   bool leadsTo(const MapLedgerRow &row, uint32_t tensor) const {
     uint32_t graph = target.subgraphOfTensor(tensor);
     return llvm::is_contained(row.tensors, std::pair(graph, tensor - target.subgraphs[graph].firstTensor));
+  }
+
+  /// Has it cancelled out with operators in front of the way? Then the operator goes on from what is in front of them.
+  bool isUndoneInFront(const MapLedgerRow &row, uint32_t op, llvm::ArrayRef<uint32_t> way) const {
+    if (row.with.empty() || row.with.size() >= mostMoves)
+      return false;
+    llvm::SmallVector<uint32_t, mostMoves> together(row.with.begin(), row.with.end());
+    together.push_back(op);
+    llvm::sort(together);
+    return together.front() < way.back() &&
+           llvm::all_of(together, [&](uint32_t id) { return context.knownOperator(id); }) &&
+           movesNothing(*context.source, together);
   }
 
   /// Is it in the ledger because it changed nothing, or nothing that was not there already?
