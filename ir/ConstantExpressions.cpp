@@ -1,6 +1,8 @@
 #include "ir/ConstantExpressions.h"
 
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/bit.h"
 
 namespace origo {
 
@@ -29,6 +31,20 @@ bool isRounding(const Operator &op) {
   if (!from || !to || from->type != TensorType::FLOAT32)
     return false;
   return op.code == BuiltinOperator::QUANTIZE || (op.code == BuiltinOperator::CAST && to->type == TensorType::FLOAT16);
+}
+
+/// What the bytes of a constant mean: equal ones are other numbers with other scales.
+uint64_t storageOf(const Value &value) {
+  llvm::hash_code hash = llvm::hash_value(static_cast<int>(value.type));
+  if (const Quantization *how = value.quantization) {
+    for (float scale : how->scale)
+      hash = llvm::hash_combine(hash, llvm::bit_cast<uint32_t>(scale));
+    for (int64_t zeroPoint : how->zeroPoint)
+      hash = llvm::hash_combine(hash, zeroPoint);
+    if (how->scale.size() > 1)
+      hash = llvm::hash_combine(hash, how->dimension);
+  }
+  return hash;
 }
 
 } // namespace
@@ -71,7 +87,8 @@ llvm::SmallVector<ConstantExpressions::Operand, 1> ConstantExpressions::beforeRo
     return {plain};
   llvm::SmallVector<Operand, 1> ways;
   for (const Place &known : find(constant.payload()))
-    ways.push_back(known.operand);
+    if (!known.rounded || known.rounded == storageOf(constant))
+      ways.push_back(known.operand);
   if (!ways.empty())
     return ways;
   for (const Relation &relation : constant.relations)
@@ -90,7 +107,7 @@ void ConstantExpressions::add(const Operator &op, llvm::ArrayRef<Payload> result
   const bool rounds = isRounding(op);
   if (rounds && !results.empty() && op.operand(0)) {
     if (Operand operand = of(*op.operand(0)); operand.kind == Operand::Source || operand.kind == Operand::Made)
-      place(results[0], operand, true);
+      place(results[0], operand, storageOf(*op.result(0)));
     return;
   }
   if (!llvm::all_of(op.results(), isPlain))
@@ -123,21 +140,24 @@ void ConstantExpressions::add(const Operator &op, llvm::ArrayRef<Payload> result
     if (made[i].absent || results[i].empty())
       continue;
     auto copy = std::make_unique<DetachedOperator>(op.code, tensors, made, op.options, op.options2());
-    place(results[i], note({std::move(copy), i, operands}), false);
+    place(results[i], note({std::move(copy), i, operands}), std::nullopt);
   }
 }
 
 void ConstantExpressions::add(const Value &constant, llvm::StringRef text) {
-  if (!constant.payload().empty())
-    place(constant.payload(), note({.text = text}),
-          (constant.quantization && constant.quantization->quantized()) || constant.type == TensorType::FLOAT16);
+  if (constant.payload().empty())
+    return;
+  bool isRounded =
+      (constant.quantization && constant.quantization->quantized()) || constant.type == TensorType::FLOAT16;
+  place(constant.payload(), note({.text = text}), isRounded ? std::optional(storageOf(constant)) : std::nullopt);
 }
 
-void ConstantExpressions::place(const Payload &payload, Operand operand, bool rounded) {
+void ConstantExpressions::place(const Payload &payload, Operand operand, std::optional<uint64_t> rounded) {
   llvm::SmallVector<Place, 1> &ways = byBytes[keyOf(payload)];
   if (!ways.empty() && ways.front().bytes.expired())
     ways.clear(); // of bytes that were here before
-  if (ways.size() < mostWays && llvm::none_of(ways, [&](const Place &known) { return known.operand == operand; }))
+  if (ways.size() < mostWays &&
+      llvm::none_of(ways, [&](const Place &known) { return known.operand == operand && known.rounded == rounded; }))
     ways.push_back({payload.lifetime(), std::move(operand), rounded});
 }
 

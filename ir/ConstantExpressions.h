@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,7 +45,7 @@ public:
   /// What an operator is given that reads a constant.
   Operand of(const Value &constant) const;
   /// What a constant is before it was rounded to the type and the scales that it has now. Of equal bytes that were
-  /// computed in several ways, each of them, and in no order.
+  /// computed in several ways, and rounded to the same, each of them, and in no order.
   llvm::SmallVector<Operand, 1> beforeRounding(const Value &constant) const;
   /// A number that a rewrite has taken for another one, which it was rounded from: 0.16666667 for 1 / 6.
   struct Assumption {
@@ -67,7 +68,8 @@ private:
   struct Place {
     std::weak_ptr<const void> bytes;
     Operand operand;
-    bool rounded; ///< the bytes are what the operand is, rounded
+    /// The bytes are what the operand is, rounded to this type with these scales, which others may have stored otherwise.
+    std::optional<uint64_t> rounded;
   };
   static constexpr size_t mostWays = 8; ///< of computing the same bytes
   std::map<std::tuple<const void *, uint64_t, uint64_t>, llvm::SmallVector<Place, 1>> byBytes;
@@ -76,7 +78,7 @@ private:
     return {owner, start, payload.size()};
   }
   llvm::ArrayRef<Place> find(const Payload &payload) const;
-  void place(const Payload &payload, Operand operand, bool rounded);
+  void place(const Payload &payload, Operand operand, std::optional<uint64_t> rounded);
   Operand note(Noted what);
 };
 

@@ -142,6 +142,29 @@ TEST(ProveFiles, OfIntegersButForTheirRounding) {
   }
 }
 
+/// Two constants that are multiples of one are the same integers with other scales, and each is what its own map says.
+TEST(ProveFiles, EqualBytesMeanOtherNumbersWithOtherScales) {
+  for (const char *scheme : {"int8", "int16x8"}) {
+    SCOPED_TRACE(scheme);
+    Files files;
+    ASSERT_TRUE(files.makeOfText(R"(subgraph @main(%x: f32[1,8]) -> (%y, %z) {
+  %c: f32[1,8] = const seed 1 normal 0 1
+  %half: f32[1,8] = const seed 2 uniform 0.5 0.5
+  %tenth: f32[1,8] = const seed 3 uniform 0.125 0.125
+  %a: f32[1,8] = MUL(%c, %half)
+  %b: f32[1,8] = MUL(%c, %tenth)
+  %y: f32[1,8] = ADD(%x, %a)
+  %z: f32[1,8] = SUB(%x, %b)
+}
+)",
+                                 std::string("--scheme=") + scheme));
+    auto proof = files.prove(files.related());
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "equal") << llvm::join(proof->different, "; ");
+    EXPECT_EQ(proof->constants.rounded, 2u);
+  }
+}
+
 TEST(ProveFiles, OwnNetworks) {
   unsigned equal = 0;
   for (const char *name : {"mobilenet_v1", "mobilenet_v2", "resnet_preact", "transformer", "while"}) {

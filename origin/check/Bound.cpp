@@ -39,7 +39,7 @@ void checkHolder(CheckContext &context, uint32_t tensor, const MapRelation &rela
 
 void origin::checkBound(CheckContext &context, FileGraph *source) {
   llvm::ArrayRef<BoundInput> bound = context.map.source.bound;
-  llvm::DenseMap<uint32_t, const BoundInput *> known;
+  llvm::DenseMap<uint64_t, const BoundInput *> known; // of all ids, those that are reserved as well
   for (size_t i = 0; i < bound.size(); ++i) {
     uint32_t tensor = bound[i].tensor;
     if (!isOne(context, tensor) || (i && bound[i - 1].tensor >= tensor)) {
