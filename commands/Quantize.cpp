@@ -70,9 +70,9 @@ constexpr std::array ownRows{
                                    "results change least (GPTQ); for 4 bits; with data"),
     option<&Request::biasCorrection>("bias-correction",
                                      "Adds to biases what rounding of the weights takes from the mean; with data"),
-    option<&Request::best>("best",
-                           "Tries these options, and ways to take ranges, on every fifth record, which calibration does "
-                           "not see then, and takes what is best; with at least five records"),
+    option<&Request::best>(
+        "best", "Tries these options, and ways to take ranges, on every fifth record, which calibration does "
+                "not see then, and takes what is best; with at least five records"),
     option<&Request::verbose>("verbose", "Ignored, for compatibility; results are always reported",
                               {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
     option<&Request::verifyEach>("verify-each", "Verifies the model after each rewrite"),

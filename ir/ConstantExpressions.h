@@ -68,7 +68,8 @@ private:
   struct Place {
     std::weak_ptr<const void> bytes;
     Operand operand;
-    /// The bytes are what the operand is, rounded to this type with these scales, which others may have stored otherwise.
+    /// The bytes are what the operand is, rounded to this type with these scales, which others may have stored
+    /// otherwise.
     std::optional<uint64_t> rounded;
   };
   static constexpr size_t mostWays = 8; ///< of computing the same bytes

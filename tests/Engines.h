@@ -16,8 +16,8 @@ inline CompileOptions fastOptions() {
   return options;
 }
 
-/// How many threads a kernel is tried with. For a lesser processor than this one (ORIGO_PROCESSOR) two only: how work is
-/// divided is seen on this one.
+/// How many threads a kernel is tried with. For a lesser processor than this one (ORIGO_PROCESSOR) two only: how work
+/// is divided is seen on this one.
 inline std::vector<unsigned> threadCounts() {
   return std::getenv("ORIGO_PROCESSOR") ? std::vector<unsigned>{2} : std::vector<unsigned>{1, 2};
 }

@@ -96,7 +96,8 @@ std::unique_ptr<Quantised> quantised(const std::string &text, const commands::Tf
     };
     auto statistics = commands::calibrate(*result->model, open);
     std::vector<std::string> silent;
-    llvm::Error error = statistics ? quantize::setRanges(*result->model, *statistics, {commands::wholeRange}, silent) : statistics.takeError();
+    llvm::Error error = statistics ? quantize::setRanges(*result->model, *statistics, {commands::wholeRange}, silent)
+                                   : statistics.takeError();
     EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
     EXPECT_TRUE(silent.empty());
   }
