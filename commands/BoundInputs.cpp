@@ -17,7 +17,7 @@ llvm::Expected<BoundTensors> readBound(llvm::ArrayRef<std::string> texts) {
     auto [name, path] = text.rsplit('=');
     if (name.empty() || path.empty())
       return makeError("--bind: \"" + printable(text) + "\" is not NAME=x.npy");
-    if (llvm::any_of(bound, [&](const auto &other) { return other.first == name; }))
+    if (llvm::any_of(bound, [&name = name](const auto &other) { return other.first == name; }))
       return refused(name, "is bound twice");
     auto file = MappedFile::open(path);
     if (!file)
