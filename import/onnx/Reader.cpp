@@ -157,7 +157,7 @@ Error readSparse(llvm::StringRef message, TensorProto &tensor) {
     return makeError("sparse tensor \"" + printable(values.name) + "\" has not as many indices as elements");
   uint64_t width = count ? elements.size() / count : 1, all = 1;
   for (int64_t dim : tensor.dims)
-    all = dim < 0 || all > most ? most + 1 : all * std::min<uint64_t>(static_cast<uint64_t>(dim), most + 1);
+    all = dim < 0 || (all && static_cast<uint64_t>(dim) > most / all) ? most + 1 : all * static_cast<uint64_t>(dim);
   if (count == 0 || all > most / width)
     return makeError("sparse tensor \"" + printable(values.name) +
                      "\" has no elements, or far more of them than it lists");
@@ -237,7 +237,7 @@ Error readAttribute(llvm::StringRef message, AttributeProto &attribute, unsigned
   if (attribute.kind == AttributeProto::None) // files of 2017 leave it out
     attribute.kind = seen;
   attribute.reals.resize(floats.size() / sizeof(float));
-  if (!floats.empty())
+  if (!attribute.reals.empty()) // fewer bytes than a number has are none
     std::memcpy(attribute.reals.data(), floats.data(), attribute.reals.size() * sizeof(float));
   return error;
 }
