@@ -202,7 +202,7 @@ llvm::Expected<double> Search::errorWith(const Request &request) const {
   auto model = request.again(store);
   if (!model)
     return model.takeError();
-  Verdict verdict;
+  Verdict verdict = Verdict::Holds;
   if (llvm::Error error = commands::run(asked, *model, store, quiet, verdict))
     return error;
   return judge.errorOf(*model->model);

@@ -69,10 +69,10 @@ std::vector<Remark> remarksOf(const Remarks &from) {
         continue;
       model.sets.forEach(op.origins, [&](uint32_t id) { remark.origins.push_back(id); });
       remark.macs = report::macsOf(op).value_or(0);
-      for (uint32_t id : remark.origins)
-        if (auto time = from.times ? from.times->find(id) : SourceTimes::const_iterator();
-            from.times && time != from.times->end())
-          remark.ns += time->second;
+      if (from.times)
+        for (uint32_t id : remark.origins)
+          if (auto time = from.times->find(id); time != from.times->end())
+            remark.ns += time->second;
       if (auto mend = from.mends.find({graph->index, op.index}); mend != from.mends.end())
         remark.mend = mend->second;
       all.push_back(std::move(remark));

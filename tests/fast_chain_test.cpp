@@ -16,7 +16,9 @@ std::string graph(const std::string &inputs, const std::string &outputs, const s
 std::vector<std::string> timesOf(const Session &session, unsigned seed) {
   std::vector<std::string> times;
   RunOptions options;
-  options.timer = [&](const Operator &op, auto begin, auto end) { times.push_back(op.opName() + (end > begin ? "+" : "")); };
+  options.timer = [&](const Operator &op, auto begin, auto end) {
+    times.push_back(op.opName() + (end > begin ? "+" : ""));
+  };
   auto inputs = randomInputs(*session.inputs(), seed);
   EXPECT_TRUE(!!inputs);
   if (inputs)
@@ -25,7 +27,8 @@ std::vector<std::string> timesOf(const Session &session, unsigned seed) {
   return times;
 }
 
-/// Both engines agree on all outputs and, one by one, on what an observer sees. `folded`: operators whose work others do.
+/// Both engines agree on all outputs and, one by one, on what an observer sees. `folded`: operators whose work others
+/// do.
 void agree(const std::string &text, int folded, double most = 1e-5, double steps = 1) {
   auto model = parse(text);
   ASSERT_TRUE(model) << text;
@@ -59,7 +62,8 @@ std::string convolution(const std::string &type, const std::string &shape, const
                         bool depthwise = false) {
   bool bytes = type != "f32";
   std::string q = bytes ? " q{scale=0.01, zero_point=0}" : "", numbers = bytes ? "-90 90" : "-0.2 0.2";
-  return "%w: " + type + (depthwise ? "[1,3,3,16]" : "[16,3,3,16]") + q + " = const seed 1 uniform " + numbers + "\n%b: " +
+  return "%w: " + type + (depthwise ? "[1,3,3,16]" : "[16,3,3,16]") + q + " = const seed 1 uniform " + numbers +
+         "\n%b: " +
          (bytes ? "i32[16] q{scale=0.0005, zero_point=0} = const seed 2 uniform -900 900\n"
                 : "f32[16] = const seed 2 uniform -1 1\n") +
          "%c: " + type + shape + (bytes ? " q{scale=0.04, zero_point=3}" : "") + " = " +
@@ -76,8 +80,9 @@ TEST(FastChains, AdditionsBehindConvolutions) {
         for (const char *operands : {"%c, %z", "%z, %c"})
           for (const char *behind : {"NONE", "RELU"}) {
             std::string inputs = std::string("%x: f32") + shape + ", %z: f32" + shape;
-            agree(graph(inputs, "%y", convolution("f32", shape, activation, depthwise) + "%y: f32" + shape + " = ADD(" + operands +
-                                          ") {fused_activation_function=" + behind + "}\n"),
+            agree(graph(inputs, "%y",
+                        convolution("f32", shape, activation, depthwise) + "%y: f32" + shape + " = ADD(" + operands +
+                            ") {fused_activation_function=" + behind + "}\n"),
                   hasOwnConvolutions());
           }
 }
@@ -87,8 +92,8 @@ TEST(FastChains, AdditionsOfBytes) {
     for (const char *op : {"ADD", "SUB", "MUL"}) {
       std::string in = type + "[1,13,11,16] q{scale=0.05, zero_point=5}";
       agree(graph("%x: " + in + ", %z: " + in, "%y",
-                  convolution(type, "[1,13,11,16]") + "%y: " + type + "[1,13,11,16] q{scale=0.08, zero_point=1} = " + op +
-                      "(%c, %z)" + sum),
+                  convolution(type, "[1,13,11,16]") + "%y: " + type +
+                      "[1,13,11,16] q{scale=0.08, zero_point=1} = " + op + "(%c, %z)" + sum),
             processor() >= Processor::Vnni, 0);
     }
 }
@@ -100,12 +105,14 @@ TEST(FastChains, WhatGoesElementByElement) {
        {row + "%y: f32[1,13,11,16] = PRELU(%c, %s)\n", row + "%y: f32[1,13,11,16] = MUL(%s, %c)" + sum,
         row + "%y: f32[1,13,11,16] = SUB(%s, %c)" + sum, number + "%y: f32[1,13,11,16] = MUL(%c, %s)" + sum,
         number + "%y: f32[1,13,11,16] = MAXIMUM(%s, %c)\n", std::string("%y: f32[1,13,11,16] = HARD_SWISH(%c)\n"),
-        std::string("%y: f32[1,13,11,16] = LEAKY_RELU(%c) {alpha=0.2}\n"), std::string("%y: f32[1,13,11,16] = TANH(%c)\n")})
+        std::string("%y: f32[1,13,11,16] = LEAKY_RELU(%c) {alpha=0.2}\n"),
+        std::string("%y: f32[1,13,11,16] = TANH(%c)\n")})
     agree(graph("%x: f32[1,13,11,16]", "%y", convolution("f32", "[1,13,11,16]") + behind), hasOwnConvolutions());
   // PRELU in two parts, of which the addition follows the later one.
   agree(graph("%x: f32[1,90,70,16]", "%y",
               "%s: f32[16] = const seed 3 uniform -1 1\n%n: f32[1,90,70,16] = NEG(%x)\n%r: f32[1,90,70,16] = RELU(%n)\n"
-              "%m: f32[1,90,70,16] = MUL(%r, %s)" + sum + "%p: f32[1,90,70,16] = RELU(%x)\n%y: f32[1,90,70,16] = ADD(%p, %m)" + sum),
+              "%m: f32[1,90,70,16] = MUL(%r, %s)" +
+                  sum + "%p: f32[1,90,70,16] = RELU(%x)\n%y: f32[1,90,70,16] = ADD(%p, %m)" + sum),
         3);
   // An operand of many rows is none of one.
   agree(graph("%x: f32[1,13,11,16], %z: f32[1,1,11,16]", "%y",
@@ -118,7 +125,8 @@ TEST(FastChains, PadsBeforeAndAdditionsBehind) {
               "%a: i32[4,2] = const [0, 0, 1, 1, 1, 1, 0, 0]\n%p: f32[1,11,13,16] = PAD(%x, %a)\n"
               "%w: f32[16,3,3,16] = const seed 1 uniform -0.2 0.2\n%b: f32[16] = const splat 1\n"
               "%c: f32[1,9,11,16] = CONV_2D(%p, %w, %b) {padding=VALID, stride_w=1, stride_h=1, dilation_w_factor=1, "
-              "dilation_h_factor=1, fused_activation_function=NONE}\n%y: f32[1,9,11,16] = ADD(%z, %c)" + sum),
+              "dilation_h_factor=1, fused_activation_function=NONE}\n%y: f32[1,9,11,16] = ADD(%z, %c)" +
+                  sum),
         1 + hasOwnConvolutions());
 }
 
@@ -127,7 +135,8 @@ TEST(FastChains, WhereThreadsDivideChannels) {
   agree(graph("%x: f32[1,3,3,400], %z: f32[1,3,3,300]", "%y",
               "%w: f32[300,1,1,400] = const seed 1 uniform -0.1 0.1\n%b: f32[300] = const splat 1\n"
               "%c: f32[1,3,3,300] = CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1, dilation_w_factor=1, "
-              "dilation_h_factor=1, fused_activation_function=NONE}\n%y: f32[1,3,3,300] = ADD(%c, %z)" + sum),
+              "dilation_h_factor=1, fused_activation_function=NONE}\n%y: f32[1,3,3,300] = ADD(%c, %z)" +
+                  sum),
         hasOwnConvolutions());
 }
 
@@ -163,7 +172,9 @@ TEST(FastChains, ShapesOfTheRun) {
     std::vector<float> numbers(static_cast<size_t>(3 * 13 * 11 * 16));
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = static_cast<float>(i * 7919 % 1000) / 500 - 1;
-    auto input = [&](int batch) { return floats({batch, 13, 11, 16}, llvm::ArrayRef(numbers).take_front(static_cast<size_t>(batch * 13 * 11 * 16))); };
+    auto input = [&](int batch) {
+      return floats({batch, 13, 11, 16}, llvm::ArrayRef(numbers).take_front(static_cast<size_t>(batch * 13 * 11 * 16)));
+    };
     std::vector<TensorRef> inputs{input(x), input(z)};
     auto expected = runFloats(*reference, inputs), actual = runFloats(*fast, inputs);
     ASSERT_EQ(expected.size(), actual.size());
@@ -181,8 +192,8 @@ TEST(FastChains, TimesAreThoseOfTheFirst) {
   ASSERT_TRUE(model);
   auto session = compile(*model, fastOptions());
   ASSERT_TRUE(!!session);
-  EXPECT_EQ(timesOf(*session, 1),
-            (std::vector<std::string>{"CONV_2D+", hasOwnConvolutions() ? "ADD" : "ADD+", "RELU"})); // XNNPACK's does not lead
+  EXPECT_EQ(timesOf(*session, 1), (std::vector<std::string>{"CONV_2D+", hasOwnConvolutions() ? "ADD" : "ADD+",
+                                                            "RELU"})); // XNNPACK's does not lead
 }
 
 /// Nine steps at a time.
@@ -203,7 +214,8 @@ TEST(FastChains, RandomGraphs) {
     std::vector<std::string> tensors{"%x", "%z"};
     std::map<std::string, int> readers;
     auto any = [&] {
-      std::string taken = tensors[below(3) ? tensors.size() - 1 - below(std::min<size_t>(3, tensors.size())) : below(tensors.size())];
+      std::string taken =
+          tensors[below(3) ? tensors.size() - 1 - below(std::min<size_t>(3, tensors.size())) : below(tensors.size())];
       ++readers[taken];
       return taken;
     };

@@ -389,7 +389,8 @@ TEST(FastIntegers, Pooling) {
 
 TEST(FastIntegers, Prelu) {
   for (const char *type : {"i8", "u8"})
-    for (auto [alphas, count] : {std::pair("1,1,20", 20), std::pair("20", 20), std::pair("7,11,20", 1540), std::pair("1", 1)})
+    for (auto [alphas, count] :
+         {std::pair("1,1,20", 20), std::pair("20", 20), std::pair("7,11,20", 1540), std::pair("1", 1)})
       for (const char *scales : {"0.05 0.01 0.02", "0.001 0.02 0.5", "2 1 0.25"}) {
         llvm::SmallVector<llvm::StringRef> scale;
         llvm::StringRef(scales).split(scale, ' ');
@@ -404,7 +405,8 @@ TEST(FastIntegers, Prelu) {
       }
   // Alphas of the rows, and computed ones.
   std::string same = " q{scale=0.05, zero_point=3}";
-  agree({"%x: i8[1,3,2,4]" + same, "%a: i8[3,1,1]" + same + " = const [1, 2, 3]", "%y: i8" + same + " = PRELU(%x, %a)", 0});
+  agree({"%x: i8[1,3,2,4]" + same, "%a: i8[3,1,1]" + same + " = const [1, 2, 3]", "%y: i8" + same + " = PRELU(%x, %a)",
+         0});
   agree({"%x: i8[1,3,2,4]" + same + ", %a: i8[4]" + same, "", "%y: i8" + same + " = PRELU(%x, %a)", 0});
 }
 

@@ -100,7 +100,8 @@ struct Bytes {
 /// With scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of what bytes hold.
 std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
   std::string scales, weights, bias, type = bytes.weightZero ? "u8" : "i8";
-  int times = std::max(1, f.results), results = depthwise ? f.image.depth * times : f.results, outputZero = bytes.weightZero ? 119 : -9;
+  int times = std::max(1, f.results), results = depthwise ? f.image.depth * times : f.results,
+      outputZero = bytes.weightZero ? 119 : -9;
   int64_t taps = int64_t(f.height) * f.width * (depthwise ? 1 : f.image.depth);
   for (int c = 0; c < results; ++c) {
     scales += (c ? ", " : "") + std::to_string(1 << c % 3);
@@ -117,14 +118,14 @@ std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
                                     : depthwise  ? ", dim=3"
                                                  : ", dim=0");
   std::string stride = std::to_string(f.stride), dilation = std::to_string(f.dilation);
-  return graph(
-      "%x: " + type + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(bytes.inputZero) + "}",
-      "%w: " + type + filter + "} = const [" + weights + "]\n%b: i32[" + std::to_string(results) + "] = const [" +
-          bias + "]\n%y: " + type + " q{scale=1, zero_point=" + std::to_string(outputZero) +
-          "} = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") + "(%x, %w, %b) {padding=" + f.padding +
-          ", stride_w=" + stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation + ", dilation_h_factor=" +
-          dilation + ", fused_activation_function=" + f.activation +
-          (depthwise ? ", depth_multiplier=" + std::to_string(times) + "}\n" : "}\n"));
+  return graph("%x: " + type + image(f.image).substr(3) + " q{scale=1, zero_point=" + std::to_string(bytes.inputZero) +
+                   "}",
+               "%w: " + type + filter + "} = const [" + weights + "]\n%b: i32[" + std::to_string(results) +
+                   "] = const [" + bias + "]\n%y: " + type + " q{scale=1, zero_point=" + std::to_string(outputZero) +
+                   "} = " + (depthwise ? "DEPTHWISE_CONV_2D" : "CONV_2D") + "(%x, %w, %b) {padding=" + f.padding +
+                   ", stride_w=" + stride + ", stride_h=" + stride + ", dilation_w_factor=" + dilation +
+                   ", dilation_h_factor=" + dilation + ", fused_activation_function=" + f.activation +
+                   (depthwise ? ", depth_multiplier=" + std::to_string(times) + "}\n" : "}\n"));
 }
 
 void agreeInBytes(const Form &form, bool depthwise) {
@@ -200,9 +201,10 @@ TEST(FastWindows, ConvolutionsWithComputedWeights) {
                   "%p: i32[4,2] = const [0, 0, 1, 2, 2, 1, 0, 0]\n%x: f32 = PAD(%i, %p)\n%y: f32 = CONV_2D(%x, %w" +
                       std::string(bias) + ") {padding=VALID, stride_w=1, stride_h=1}\n"),
             2);
-      agree(graph(x + "%w: f32[1,3,3," + d + "]" + (*bias ? ", %b: f32[" + d + "]" : ""),
-                  std::string("%y: f32 = DEPTHWISE_CONV_2D(%x, %w") + bias + ") {depth_multiplier=1, " + options + "}\n"),
-            1);
+      agree(
+          graph(x + "%w: f32[1,3,3," + d + "]" + (*bias ? ", %b: f32[" + d + "]" : ""),
+                std::string("%y: f32 = DEPTHWISE_CONV_2D(%x, %w") + bias + ") {depth_multiplier=1, " + options + "}\n"),
+          1);
     }
 }
 

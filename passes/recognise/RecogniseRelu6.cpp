@@ -7,12 +7,12 @@ Pass RecogniseRelu6() {
   auto below = minimum(x, 6).once();
   auto bounded = relu(below) | maximum(below, 0) | minimum(maximum(x, 0).once(), 6) | minimum(relu(x).once(), 6);
   return Pass{"recognise-relu6",
-          "min(max(x, 0), 6), relu(min(x, 6)) -> relu6(x)",
-          Phase::Recognise,
-          true,
-          {{"transform_min_max_to_relu6", {{Op::MINIMUM, Op::MAXIMUM}, {Op::MAXIMUM, Op::MINIMUM}}},
-           {"transform_min_relu_to_relu6", {{Op::RELU, Op::MINIMUM}, {Op::MINIMUM, Op::RELU}}}},
-          {Rule{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}.assumes("no number is NaN")}}
+              "min(max(x, 0), 6), relu(min(x, 6)) -> relu6(x)",
+              Phase::Recognise,
+              true,
+              {{"transform_min_max_to_relu6", {{Op::MINIMUM, Op::MAXIMUM}, {Op::MAXIMUM, Op::MINIMUM}}},
+               {"transform_min_relu_to_relu6", {{Op::RELU, Op::MINIMUM}, {Op::MINIMUM, Op::RELU}}}},
+              {Rule{"relu6", "not a value bounded by 0 and 6", bounded, relu6(x)}.assumes("no number is NaN")}}
       .about("NaN stays NaN, where a minimum or a maximum would make a bound of it.");
 }
 

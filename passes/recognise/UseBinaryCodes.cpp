@@ -71,7 +71,8 @@ static Rule fullyConnectedFromLeft() {
               return decline(why);
             std::optional<Codes> codes = m.codesOf(m[weights]);
             if (!codes || !codes->rowsFirst)
-              return decline("no output of the model has codes of the constant as a matrix that multiplies from the left");
+              return decline(
+                  "no output of the model has codes of the constant as a matrix that multiplies from the left");
             if (m[bias])
               return decline("the bias is one number a column");
             if (!areNear(m, m[weights], *codes, false))
@@ -110,16 +111,17 @@ static Rule gathered() {
 }
 
 Pass UseBinaryCodes() {
-  return Pass{"use-binary-codes",
-          "fc(x, W, b) -> bcq_fully_connected(xᵀ, codes of W, b)ᵀ, gather(W, i) -> bcq_gather(codes of W, i): changes "
-          "results, for codes that outputs bring along only approximate W",
-          Phase::Recognise,
-          false,
-          {{"fuse_bcq", {}}},
-          {fullyConnected(), fullyConnectedFromLeft(), gathered()},
-          /*mergesConstants=*/false,
-          /*changesResults=*/true,
-          /*usesCodes=*/true}
+  return Pass{
+      "use-binary-codes",
+      "fc(x, W, b) -> bcq_fully_connected(xᵀ, codes of W, b)ᵀ, gather(W, i) -> bcq_gather(codes of W, i): changes "
+      "results, for codes that outputs bring along only approximate W",
+      Phase::Recognise,
+      false,
+      {{"fuse_bcq", {}}},
+      {fullyConnected(), fullyConnectedFromLeft(), gathered()},
+      /*mergesConstants=*/false,
+      /*changesResults=*/true,
+      /*usesCodes=*/true}
       .within("what the codes leave of the weights")
       .about("A converter for binary-coded weights leaves the codes among the outputs. Output 0 is `[-1999999973, "
              "1, n, k, …, 1999999973]`: outputs 1 to n are the network's own, and behind them stand bundles of k "

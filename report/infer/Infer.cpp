@@ -8,7 +8,6 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/ADT/StringSet.h"
 
 #include <cmath>
 #include <set>
@@ -736,54 +735,6 @@ bool isListed(const Imported &model, const ModelView &file) {
            const auto &[graph, rows] = pair;
            return graph->operators.size() == rows.operators.size() && graph->values.size() == rows.tensors.size();
          });
-}
-
-llvm::Error checkBound(const Model &source, const Model &result, const InferOptions &options) {
-  auto find = [](const Model &model, llvm::StringRef name) -> const Value * {
-    for (const auto &graph : model.subgraphs)
-      for (const Value *input : graph->inputs)
-        if (input->name == name)
-          return input;
-    return nullptr;
-  };
-  for (const auto &[name, other] : options.bound) {
-    const Value *from = find(source, name), *to = find(result, other);
-    if (!from || !to)
-      return makeError(llvm::Twine("the ") + (from ? "result" : "source") + " has no input \"" +
-                       printable(from ? other : name) + "\"");
-    if (eval::product(from->shape) != eval::product(to->shape))
-      return makeError("input \"" + printable(name) + "\" of the source has another number of elements than input \"" +
-                       printable(other) + "\" of the result");
-  }
-  return llvm::Error::success();
-}
-
-/// Other ways to bind the inputs of the first subgraphs than by their order, where their sizes allow several.
-std::vector<InferOptions> otherOrders(const Model &source, const Model &result, const InferOptions &options) {
-  std::vector<InferOptions> orders;
-  if (source.subgraphs.empty() || result.subgraphs.empty() || !options.bound.empty())
-    return orders;
-  const auto &from = source.subgraphs[0]->inputs, &to = result.subgraphs[0]->inputs;
-  constexpr size_t most = 3; // six orders
-  if (from.size() != to.size() || from.size() < 2 || from.size() > most)
-    return orders;
-  llvm::SmallVector<size_t> order;
-  for (size_t i = 0; i < from.size(); ++i)
-    order.push_back(i);
-  while (std::next_permutation(order.begin(), order.end())) {
-    InferOptions other = options;
-    llvm::StringSet<> names;
-    bool fits = true;
-    for (auto [i, input] : llvm::enumerate(to)) {
-      const Value &same = *from[order[i]];
-      fits &= names.insert(input->name).second && eval::product(same.shape) == eval::product(input->shape) &&
-              isReal(same) == isReal(*input);
-      other.bound.emplace_back(same.name.str(), input->name.str());
-    }
-    if (fits)
-      orders.push_back(std::move(other));
-  }
-  return orders;
 }
 
 void becomeIdentity(OriginMap &map, InferCoverage &coverage) {

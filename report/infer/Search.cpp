@@ -1,6 +1,5 @@
 #include "report/infer/Search.h"
 
-#include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "ir/Activation.h"
 #include "report/infer/Execute.h"
@@ -65,34 +64,6 @@ uint64_t contentOf(const RealTensor &tensor) {
   return sum;
 }
 
-/// The places of a tensor that its inputs have in the source: their shapes tell how axes have moved.
-std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to) {
-  if (from == to)
-    return std::vector<Step>();
-  auto count = [](llvm::ArrayRef<int32_t> shape) { return product(shape); };
-  if (count(from) != count(to))
-    return std::nullopt;
-  auto fits = [&](llvm::ArrayRef<int64_t> order) {
-    return from.size() == to.size() && llvm::all_of(llvm::enumerate(order), [&](auto axis) {
-             return to[axis.index()] == from[static_cast<size_t>(axis.value())];
-           });
-  };
-  std::vector<llvm::SmallVector<int64_t, 0>> usual;
-  if (from.size() == 4)
-    usual = {{0, 2, 3, 1}, {0, 3, 1, 2}};
-  else if (from.size() == 3)
-    usual = {{0, 2, 1}, {1, 2, 0}, {2, 0, 1}};
-  else if (from.size() == 5)
-    usual = {{0, 2, 3, 4, 1}, {0, 4, 1, 2, 3}};
-  for (auto &order : usual)
-    if (fits(order)) {
-      Step step{Step::Permute};
-      step.first = order;
-      return std::vector<Step>{step};
-    }
-  return std::vector<Step>{Step{Step::Reshape}};
-}
-
 bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, size_t most) {
   if (list.size() >= most || llvm::is_contained(list, value))
     return false;
@@ -104,15 +75,6 @@ bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, siz
 
 /// How far, in parts of the largest number, a result may be off by a constant of few bits that is none of the source.
 static constexpr double unknownConstant = 0.01;
-
-/// Does its kernel round floats to multiply them with integers? In real numbers it does not.
-static bool isHybrid(const Operator &op) {
-  bool floats = false, integers = false;
-  for (const Use &use : op.operands())
-    if (const Value *value = use.get(); value && isReal(*value))
-      (isFloat(value->type) ? floats : integers) = true;
-  return floats && integers && op.result() && isFloat(op.result()->type) && !storesOtherwise(op);
-}
 
 /// Is one made of the other by storing its numbers otherwise?
 static bool onlyStoredOtherwise(const Value &a, const Value &b) {
@@ -147,176 +109,6 @@ const RealTensor *InferSearch::own(const Value &constant) {
   if (known == ownConstants.end())
     known = ownConstants.emplace(&constant, RealTensor::ofConstant(constant)).first;
   return known->second ? &*known->second : nullptr;
-}
-
-llvm::Error InferSearch::runSource(unsigned run) {
-  for (auto it = numbers.begin(); it != numbers.end();)
-    it = it->first->isConstant() ? std::next(it) : numbers.erase(it);
-  if (!session)
-    return llvm::Error::success();
-  llvm::SmallPtrSet<const Subgraph *, 8> done;
-  std::vector<std::string> signatures{""};
-  llvm::append_range(signatures, session->signatures());
-  for (const std::string &signature : signatures) {
-    auto graph = session->graph(signature);
-    if (!graph) {
-      llvm::consumeError(graph.takeError());
-      continue;
-    }
-    if (!done.insert(*graph).second)
-      continue;
-    if (llvm::Error error = runSignature(signature, run))
-      return error;
-  }
-  return llvm::Error::success();
-}
-
-/// What has not run, as another branch was taken or there is no kernel, is executed one by one; what cannot be has
-/// random results, as all that counts is what becomes of them.
-void InferSearch::completeSource(uint32_t seed) {
-  auto invent = [&](const Value &value, unsigned stream) {
-    auto count = value.elementCount();
-    auto size = count ? payloadBytes(value.type, *count) : std::nullopt;
-    if (!size || *size > (1 << 26))
-      return;
-    std::vector<uint8_t> bytes(*size);
-    if (!fillRandom(value.type, bytes, seed, stream))
-      return;
-    Tensor view;
-    view.type = value.type;
-    view.shape.assign(value.shape.begin(), value.shape.end());
-    view.quantization = value.quantization;
-    view.storage = bytes;
-    numbers[&value] = RealTensor::of(view);
-  };
-  unsigned stream = 1000;
-  llvm::SmallPtrSet<const Value *, 16> anew; // what is computed from these is computed anew
-  for (auto &graph : source.subgraphs) {
-    for (const Value *input : graph->inputs)
-      if (++stream; !numbers.count(input)) {
-        invent(*input, stream);
-        anew.insert(input);
-      }
-    for (const Operator &op : graph->operators) {
-      stream += static_cast<unsigned>(op.results().size());
-      auto isAnew = [&](const Use &use) { return use.get() && anew.contains(use.get()); };
-      if (!isHybrid(op) && llvm::none_of(op.operands(), isAnew) &&
-          llvm::all_of(op.results(), [&](const Value *value) { return !value || numbers.count(value); }))
-        continue;
-      llvm::SmallVector<const RealTensor *> given;
-      for (const Use &use : op.operands())
-        given.push_back(use.get() ? numbersOfSource(*use.get()) : nullptr);
-      auto made = execute(op, given, !isHybrid(op));
-      if (!made && isHybrid(op) && llvm::none_of(op.operands(), isAnew) && op.result() && numbers.count(op.result()))
-        continue;
-      for (auto [i, value] : llvm::enumerate(op.results())) {
-        if (!value)
-          continue;
-        numbers.erase(value);
-        anew.insert(value);
-        if (made && (*made)[i])
-          numbers[value] = std::move((*made)[i]);
-        else
-          invent(*value, stream - static_cast<unsigned>(i));
-      }
-    }
-  }
-}
-
-llvm::Expected<std::vector<OwnedTensor>> InferSearch::inputsOf(llvm::ArrayRef<Port> ports, llvm::StringRef signature,
-                                                               unsigned run) const {
-  std::vector<OwnedTensor> given;
-  if (options.inputs) {
-    auto told = options.inputs(ports, signature, run);
-    if (!told || told->size() == ports.size())
-      return told;
-  }
-  for (auto [i, port] : llvm::enumerate(ports)) {
-    auto made = randomInput(port, static_cast<unsigned>(i), options.seeds[run]);
-    if (!made)
-      return made.takeError();
-    given.push_back(std::move(*made));
-  }
-  return given;
-}
-
-llvm::Error InferSearch::runSignature(const std::string &signature, unsigned number) {
-  auto ports = session->inputs(signature);
-  if (!ports)
-    return ports.takeError();
-  auto given = inputsOf(*ports, signature, number);
-  if (!given)
-    return given.takeError();
-  for (auto [port, tensor] : llvm::zip(*ports, *given)) {
-    Tensor view;
-    view.type = tensor.type;
-    view.shape = tensor.shape;
-    view.quantization = port.value->quantization;
-    view.storage = tensor.bytes;
-    numbers[port.value] = RealTensor::of(view);
-  }
-  RunOptions run;
-  run.signature = signature;
-  run.onlyReads = true;
-  run.observer = [&](const Operator &, const Value &value, Tensor &tensor) {
-    if (!numbers.count(&value)) // of what is computed again and again, the first time counts
-      numbers.emplace(&value, RealTensor::of(tensor));
-  };
-  auto outputs = session->run(std::vector<TensorRef>(given->begin(), given->end()), run);
-  return outputs ? llvm::Error::success() : outputs.takeError();
-}
-
-/// The input of `from` that an input of the result was said to be; null: nothing was said.
-const Value *InferSearch::boundTo(const Value &input, const Subgraph &from) const {
-  for (const auto &[name, other] : options.bound)
-    if (input.name == other)
-      for (const Value *candidate : from.inputs)
-        if (candidate->name == name)
-          return candidate;
-  return nullptr;
-}
-
-llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
-  // By position where all fit, else the first free one that does.
-  auto fits = [&](const Value &a, const Value &b) {
-    return stepsOfShapes({a.shape.begin(), a.shape.end()}, {b.shape.begin(), b.shape.end()}).has_value() &&
-           (isReal(a) || isReal(b) || a.type == b.type || storesNumbers(a.type) == storesNumbers(b.type));
-  };
-  llvm::SmallVector<const Value *> order;
-  bool inOrder = from.inputs.size() == to.inputs.size() &&
-                 llvm::all_of(llvm::zip(from.inputs, to.inputs),
-                              [&](auto pair) { return fits(*std::get<0>(pair), *std::get<1>(pair)); });
-  llvm::DenseSet<const Value *> taken;
-  for (const Value *input : to.inputs)
-    if (const Value *bound = boundTo(*input, from)) {
-      taken.insert(bound);
-      inOrder = false;
-    }
-  for (auto [i, input] : llvm::enumerate(to.inputs)) {
-    const Value *match = inOrder ? from.inputs[i] : boundTo(*input, from);
-    // A shape of its own, a type of its own, a name: the best of what is free.
-    int best = -1;
-    for (const Value *candidate : match ? llvm::ArrayRef<Value *>() : llvm::ArrayRef<Value *>(from.inputs)) {
-      if (taken.contains(candidate) || !fits(*candidate, *input))
-        continue;
-      int score = 4 * (llvm::ArrayRef<int32_t>(candidate->shape) == llvm::ArrayRef<int32_t>(input->shape)) +
-                  2 * (candidate->type == input->type) + (candidate->name == input->name);
-      if (score > best) {
-        best = score;
-        match = candidate;
-      }
-    }
-    if (!match)
-      continue;
-    taken.insert(match);
-    FoundTensor &known = found[input];
-    known.source = match;
-    known.steps =
-        *stepsOfShapes({match->shape.begin(), match->shape.end()}, {input->shape.begin(), input->shape.end()});
-    known.executed = true;
-    known.exact = known.steps.empty() && isStoredAlike(*match, *input);
-  }
-  return llvm::Error::success();
 }
 
 void InferSearch::indexConstants() {

@@ -127,6 +127,16 @@ private:
   void indexConstants();
 };
 
+/// An error where names that are bound are none of inputs, or inputs have other numbers of elements.
+llvm::Error checkBound(const Model &source, const Model &result, const InferOptions &options);
+/// Other ways to bind the inputs of the first subgraphs than by their order, where their sizes allow several.
+std::vector<InferOptions> otherOrders(const Model &source, const Model &result, const InferOptions &options);
+/// The steps that lead from a tensor to one of another shape, as its axes have moved. None: it has another number of
+/// elements.
+std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
+
+/// Does its kernel round floats to multiply them with integers? In real numbers it does not.
+bool isHybrid(const Operator &op);
 /// Are they the same operator, but for how numbers are stored?
 bool isSameKind(const Operator &a, const Operator &b);
 /// Does it only move elements, or store them otherwise?

@@ -59,8 +59,8 @@ Rule inPlace() {
             (void)m[x].shape();
             LIE(m[x].value()->shape = {};) // error: private
             LIE(m[x].shape()[0] = 1;)      // error: read-only|assign
-            LIE(m.rewriter.sweep();)      // error: private
-            LIE(m.model().addOperator();) // error: model
+            LIE(m.rewriter.sweep();)       // error: private
+            LIE(m.model().addOperator();)  // error: model
             return decline("only looks");
           }};
 }
