@@ -147,14 +147,14 @@ TEST(ProveFiles, EqualBytesMeanOtherNumbersWithOtherScales) {
   for (const char *scheme : {"int8", "int16x8"}) {
     SCOPED_TRACE(scheme);
     Files files;
-    ASSERT_TRUE(files.makeOfText(R"(subgraph @main(%x: f32[1,8]) -> (%y, %z) {
-  %c: f32[1,8] = const seed 1 normal 0 1
-  %half: f32[1,8] = const seed 2 uniform 0.5 0.5
-  %tenth: f32[1,8] = const seed 3 uniform 0.125 0.125
-  %a: f32[1,8] = MUL(%c, %half)
-  %b: f32[1,8] = MUL(%c, %tenth)
-  %y: f32[1,8] = ADD(%x, %a)
-  %z: f32[1,8] = SUB(%x, %b)
+    ASSERT_TRUE(files.makeOfText(R"(subgraph @main(%x: f32[1,160], %u: f32[1,160]) -> (%y, %z) {
+  %c: f32[1,160] = const seed 1 normal 0 1
+  %half: f32[1,160] = const seed 2 uniform 0.5 0.5
+  %eighth: f32[1,160] = const seed 3 uniform 0.125 0.125
+  %a: f32[1,160] = MUL(%x, %c)
+  %y: f32[1,160] = MUL(%a, %half)
+  %b: f32[1,160] = MUL(%u, %c)
+  %z: f32[1,160] = MUL(%b, %eighth)
 }
 )",
                                  std::string("--scheme=") + scheme));
