@@ -112,7 +112,7 @@ constexpr Synonym synonyms[] = {
     {"viewcopy", "RESHAPE"},
 };
 
-struct Word {
+struct KindWord {
   llvm::SmallVector<std::string, 4> ops; ///< plain
 };
 
@@ -122,9 +122,9 @@ StringRef family(StringRef name) {
   return name.size() > 2 && llvm::isDigit(name.back()) && name[name.size() - 2] == 'v' ? name.drop_back(2) : name;
 }
 
-const llvm::StringMap<Word> &words() {
-  static const llvm::StringMap<Word> all = [] {
-    llvm::StringMap<Word> all;
+const llvm::StringMap<KindWord> &words() {
+  static const llvm::StringMap<KindWord> all = [] {
+    llvm::StringMap<KindWord> all;
     for (const Synonym &synonym : synonyms) {
       llvm::SmallVector<StringRef> ops;
       StringRef(synonym.ops).split(ops, ' ');
@@ -133,7 +133,7 @@ const llvm::StringMap<Word> &words() {
     }
     for (const OperatorInfo &info : allOperators()) {
       std::string plain = plainKind(info.name);
-      if (Word &word = all[plain]; !llvm::is_contained(word.ops, plain))
+      if (KindWord &word = all[plain]; !llvm::is_contained(word.ops, plain))
         word.ops.push_back(plain);
     }
     return all;
