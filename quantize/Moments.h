@@ -29,7 +29,9 @@ constexpr uint64_t mostProducts = 4096;
 
 /// Runs the model on records. `products`: those too, of up to 256 positions a record and operator, evenly spread.
 /// Memory: for each operator the square of its row of weights. The operators of CONV_2D, DEPTHWISE_CONV_2D,
-/// TRANSPOSE_CONV of a constant size, and FULLY_CONNECTED.
-llvm::Expected<Moments> collectMoments(Model &model, OpenRecords open, const CalibrateOptions &options, bool products);
+/// TRANSPOSE_CONV of a constant size, and FULLY_CONNECTED, those of them that are `wanted`.
+llvm::Expected<Moments> collectMoments(
+    Model &model, OpenRecords open, const CalibrateOptions &options, bool products,
+    llvm::function_ref<bool(const Operator &)> wanted = [](const Operator &) { return true; });
 
 } // namespace origo::quantize

@@ -110,7 +110,7 @@ struct Quantised {
 };
 
 /// In weights of 4 bits, widened in the graph.
-Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadStore &store) {
+Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadStore &store, bool adapts = false) {
   auto model = parseText(text, "", store);
   if (!model) {
     ADD_FAILURE() << llvm::toString(model.takeError());
@@ -122,6 +122,12 @@ Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadSto
   scheme.common.weights = TensorType::INT4;
   scheme.common.choosesRounding = gptq;
   scheme.common.correctsBias = correct;
+  scheme.common.adapts = adapts;
+  if (adapts) {
+    auto adapted = adaptRoundings(**model, mixtures, scheme, {});
+    EXPECT_TRUE(static_cast<bool>(adapted));
+    scheme.adapted = std::make_shared<const Adaptations>(std::move(*adapted));
+  }
   auto moments = collectMoments(**model, mixtures, {}, gptq);
   EXPECT_TRUE(static_cast<bool>(moments));
   scheme.moments = std::make_shared<const Moments>(std::move(*moments));
@@ -197,13 +203,43 @@ TEST_P(Corrections, MakeResultsNearer) {
   EXPECT_LE(all.square, gptq.square);
 }
 
-/// Weights keep their relation to the source's; they are no more than one integer off the nearest, and less than a step off.
-TEST_P(Corrections, AreWhatTheMapSays) {
+/// Behind each other, so that the second one makes up for what the first one is off.
+const std::string two = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
+  %w: f32[12,24] = const seed 3 normal 0 1
+  %v: f32[5,12] = const seed 7 normal 0 1
+  %h: f32[1,12] = FULLY_CONNECTED(%x, %w, _)
+  %r: f32[1,12] = LEAKY_RELU(%h) {alpha=0.3}
+  %y: f32[1,5] = FULLY_CONNECTED(%r, %v, _)
+}
+)").str();
+
+TEST_P(Corrections, AdaptedAreNearest) {
   PayloadStore store;
   auto source = parseText(GetParam(), "", store);
   ASSERT_TRUE(static_cast<bool>(source));
+  auto want = outputs(**source);
+  Quantised both = quantised(GetParam(), true, true, store), adapted = quantised(GetParam(), true, true, store, true);
+  EXPECT_LT(off(want, outputs(*adapted.model)).square, 1.01 * off(want, outputs(*both.model)).square);
+}
+
+TEST(Adapting, MakesUpForWhatIsBefore) {
+  PayloadStore store;
+  auto source = parseText(two, "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
+  auto want = outputs(**source);
+  Quantised both = quantised(two, true, true, store), adapted = quantised(two, true, true, store, true);
+  EXPECT_LT(off(want, outputs(*adapted.model)).square, 0.5 * off(want, outputs(*both.model)).square);
+  Quantised again = quantised(two, true, true, store, true);
+  EXPECT_TRUE(again.weights->payload().sameBytes(adapted.weights->payload()));
+}
+
+/// Weights keep their relation to the source's; they are no more than one integer off the nearest, and less than a step off.
+void areWhatTheMapSays(const std::string &text, bool adapts) {
+  PayloadStore store;
+  auto source = parseText(text, "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
   const Value &w = *(*source)->subgraphs[0]->operators.front().operand(1);
-  Quantised made = quantised(GetParam(), true, true, store);
+  Quantised made = quantised(text, true, true, store, adapts);
   ASSERT_TRUE(made.weights && made.bias);
   ASSERT_EQ(made.weights->relations.size(), 1u);
   auto steps = made.model->steps.get(made.weights->relations.front().steps);
@@ -225,11 +261,15 @@ TEST_P(Corrections, AreWhatTheMapSays) {
     int code = stored[i / 2] >> (i % 2 * 4) & 15;
     code -= code > 7 ? 16 : 0;
     double steps = static_cast<double>(real[i]) / scales[i / inner % scales.size()];
+    steps = std::clamp(steps, -7., 7.); // what is cut off
     EXPECT_LT(std::fabs(code - steps), 1.0001) << i;
     other += code != static_cast<int>(std::lround(steps));
   }
   EXPECT_GT(other, real.size() / 20);
 }
+
+TEST_P(Corrections, AreWhatTheMapSays) { areWhatTheMapSays(GetParam(), false); }
+TEST_P(Corrections, AdaptedAreWhatTheMapSays) { areWhatTheMapSays(GetParam(), true); }
 
 std::string nameOf(const testing::TestParamInfo<std::string> &info) {
   static const char *const names[] = {"Dense",  "Convolution", "UnknownSizes", "Depthwise",
