@@ -80,8 +80,8 @@ inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::Arr
 }
 
 /// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic, blocks (of 32 weights in 4 bits) or float16, from
-/// ranges that the model has, unsigned or fake, with `--gptaq`, `--gptq` and `--bias-correction`, or `--smooth` or `--absorb`
-/// alone, from what three seeded records show,
+/// ranges that the model has, unsigned or fake, with `--gptaq`, `--gptq` and `--bias-correction`, or `--smooth` or
+/// `--absorb` alone, from what three seeded records show,
 /// `--onnx`: pairs of ONNX become operators, `--fake-quant`: FAKE_QUANT does, `--passes=a,b`, `-O1`, or the flags of
 /// circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
