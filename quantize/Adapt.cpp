@@ -30,7 +30,7 @@ Payload payloadOf(llvm::ArrayRef<float> numbers) {
 class Adapter {
 public:
   Adapter(const Operator &op, const Storage &stored, CrossMoments &moments)
-      : op(op), stored(stored), moments(moments), weights(op.operand(1)),
+      : stored(stored), moments(moments), weights(op.operand(1)),
         rows(op, moments.over().length(), moments.over().groups()), real(floatsOf(*weights)), rounded(real.size()),
         shifts(rows.count) {}
   /// What is stored stands for these weights then, and is off in the mean by this.
@@ -40,7 +40,6 @@ public:
   const std::vector<float> &shift() const { return shifts; }
 
 private:
-  const Operator &op;
   const Storage &stored;
   CrossMoments &moments;
   const Value *weights;
