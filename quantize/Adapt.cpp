@@ -16,25 +16,16 @@ namespace origo::quantize {
 
 namespace {
 
-std::vector<float> floatsOf(const Value &constant) {
-  std::vector<float> numbers(constant.payload().size() / sizeof(float));
-  constant.payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
-  return numbers;
-}
-
-Payload payloadOf(llvm::ArrayRef<float> numbers) {
-  return Payload::owned(std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)));
-}
-
 /// One operator.
 class Adapter {
 public:
   Adapter(const Operator &op, const Storage &stored, CrossMoments &moments)
       : stored(stored), moments(moments), weights(op.operand(1)),
-        rows(op, moments.over().length(), moments.over().groups()), real(floatsOf(*weights)), rounded(real.size()),
-        shifts(rows.count) {}
-  /// What is stored stands for these weights then, and is off in the mean by this.
-  void run();
+        rows(op, moments.over().length(), moments.over().groups()), real(floatsOf(weights->payload())),
+        rounded(real.size()), shifts(rows.count) {}
+  /// What is stored stands for these weights then, and is off in the mean by this. False: weights or inputs are NaN,
+  /// infinite, or too large for their squares.
+  bool run();
   Adapted result() const;
   const std::vector<float> &stands() const { return rounded; }
   const std::vector<float> &shift() const { return shifts; }
@@ -81,7 +72,7 @@ void Adapter::finish(llvm::ArrayRef<RoundedRow> done, size_t first, float scale)
   scales.push_back(scale);
 }
 
-void Adapter::run() {
+bool Adapter::run() {
   auto most = static_cast<float>(largestWeight(stored.type));
   llvm::ArrayRef<float> widest = stored.quantization->scale;
   std::vector<std::vector<float>> kept(rows.count);
@@ -97,8 +88,10 @@ void Adapter::run() {
         all.push_back(std::move(row));
         continue;
       }
-      float scale = roundRows(row, widest[r], most);
-      finish(row, r, scale);
+      std::optional<float> scale = roundRows(row, widest[r], most);
+      if (!scale)
+        return false;
+      finish(row, r, *scale);
     }
     if (widest.size() != 1)
       forms.back().reset();
@@ -106,8 +99,10 @@ void Adapter::run() {
     groups.push_back(std::move(group));
   }
   if (widest.size() == 1) {
-    float scale = roundRows(all, widest[0], most);
-    finish(all, 0, scale);
+    std::optional<float> scale = roundRows(all, widest[0], most);
+    if (!scale)
+      return false;
+    finish(all, 0, *scale);
   }
   for (size_t r = 0; r < rows.count; ++r) {
     const CrossMoments::Group &group = groups[r / rows.perGroup];
@@ -116,7 +111,10 @@ void Adapter::run() {
       off += static_cast<double>(real[rows.at(r, i)]) * group.mean[i] -
              static_cast<double>(rounded[rows.at(r, i)]) * group.quantizedMean[i];
     shifts[r] = static_cast<float>(off);
+    if (!std::isfinite(shifts[r]))
+      return false;
   }
+  return true;
 }
 
 Adapted Adapter::result() const {
@@ -171,7 +169,8 @@ void adapt(Prefix &prefix, const Storage &stored, Adaptations &made) {
     moments.add(both.real.data(), both.quantized.data(), both.shape);
   }
   Adapter adapter(op, stored, moments);
-  adapter.run();
+  if (!adapter.run())
+    return;
   Adapted result = adapter.result();
   prefix.set(*op.operand(1), adapter.stands());
   const std::vector<float> &shift = adapter.shift();
@@ -179,7 +178,7 @@ void adapt(Prefix &prefix, const Storage &stored, Adaptations &made) {
   if (bias && (!*bias || (*bias)->elementCount() == shift.size())) {
     bool any = llvm::any_of(shift, [](float one) { return one != 0; });
     if (*bias) {
-      std::vector<float> numbers = floatsOf(**bias);
+      std::vector<float> numbers = floatsOf((*bias)->payload());
       for (auto [number, by] : llvm::zip_equal(numbers, shift))
         number += by;
       prefix.set(**bias, std::move(numbers));

@@ -13,16 +13,6 @@ namespace origo::quantize {
 
 namespace {
 
-std::vector<float> floatsOf(const Payload &payload) {
-  std::vector<float> numbers(payload.size() / sizeof(float));
-  payload.read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
-  return numbers;
-}
-
-Payload payloadOf(llvm::ArrayRef<float> numbers) {
-  return Payload::owned(std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)));
-}
-
 /// As they are to be stored.
 struct Rows : WeightRows {
   Rows(const Operator &op, const Storage &stored, const InputMoments &inputs)

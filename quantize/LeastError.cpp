@@ -195,7 +195,7 @@ Solution solutionAt(llvm::ArrayRef<RoundedRow> rows, float scale, float most, do
 
 } // namespace
 
-float roundRows(llvm::MutableArrayRef<RoundedRow> rows, float widest, float most) {
+std::optional<float> roundRows(llvm::MutableArrayRef<RoundedRow> rows, float widest, float most) {
   constexpr unsigned clips = 24;
   float rough = widest;
   double least = INFINITY;
@@ -218,6 +218,8 @@ float roundRows(llvm::MutableArrayRef<RoundedRow> rows, float widest, float most
   for (float by : {1.f, 1.08f, 0.92f, 1.16f, 0.84f, 1.26f, 0.76f})
     if (float scale = std::min(widest, rough * by); by <= 1 || scale > rough)
       take(solutionAt(rows, scale, most, above, below));
+  if (!std::isfinite(best.error))
+    return std::nullopt;
   constexpr unsigned refinements = 3;
   for (unsigned i = 0; i < refinements; ++i) {
     for (auto [row, codes] : llvm::zip_equal(rows, best.codes))

@@ -4,6 +4,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 /// Rows of weights that are rounded so that what they are multiplied with makes the least of the errors.
@@ -42,7 +43,7 @@ struct RoundedRow {
 
 /// Gives rows that have one scale integers up to ±most, and gives the scale. Round after round: GPTQ, then each integer
 /// by itself as long as one gains (coordinate descent), for several scales below `widest`, and at last that scale that
-/// is best for these integers.
-float roundRows(llvm::MutableArrayRef<RoundedRow> rows, float widest, float most);
+/// is best for these integers. None: errors are NaN or infinite for every scale.
+std::optional<float> roundRows(llvm::MutableArrayRef<RoundedRow> rows, float widest, float most);
 
 } // namespace origo::quantize

@@ -137,4 +137,14 @@ WeightRows::WeightRows(const Operator &op, size_t length, size_t groups) : lengt
   perGroup = count / groups;
 }
 
+std::vector<float> floatsOf(const Payload &payload) {
+  std::vector<float> numbers(payload.size() / sizeof(float));
+  payload.read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
+  return numbers;
+}
+
+Payload payloadOf(llvm::ArrayRef<float> numbers) {
+  return Payload::owned(std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)));
+}
+
 } // namespace origo::quantize

@@ -68,4 +68,8 @@ struct WeightRows {
   size_t at(size_t row, size_t i) const { return row * across + i * along; }
 };
 
+/// The floats of weights and biases, and constants of such.
+std::vector<float> floatsOf(const Payload &payload);
+Payload payloadOf(llvm::ArrayRef<float> numbers);
+
 } // namespace origo::quantize

@@ -36,10 +36,10 @@ struct Scheme {
     int32_t blockSize = 0;       ///< of FULLY_CONNECTED's weights: so many in a row have a scale; 0: none
     /// Of weights, greatest magnitudes are cut: where that loses less than it gains, or as ai-edge-quantizer has it.
     WeightClip clip = WeightClip::None;
-    bool asymmetricWeights = false; ///< with zero points; what is widened in the graph alone
+    bool asymmetricWeights = false;                     ///< with zero points; what is widened in the graph alone
     bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
-    bool adapts = false; ///< rounding, scales and bias, by what quantised operators give them (quantize/Adapt.h)
-    uint64_t leastElements = 0;                         ///< of weights alone: smaller ones stay
+    bool adapts = false;        ///< rounding, scales and bias, by what quantised operators give them (quantize/Adapt.h)
+    uint64_t leastElements = 0; ///< of weights alone: smaller ones stay
   };
   Dialect dialect = Dialect::Tflite;
   Choice common;
