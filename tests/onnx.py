@@ -549,6 +549,14 @@ def too_small():
         refused(f"Conv of {height} × {width}", model([node("Conv", ["x", "w"], ["y"])], [x], ["y"], [("w", floats(1, 2, 3, 3))]), "its window is larger than its input")
 
 
+def too_long():
+    """Paddings that no tensor has, or that leave nothing of one."""
+    x = ("x", np.float32, (2, 3))
+    for pads, why in (([2**31 - 1, 0, 2**31 - 1, 0], "longer than a tensor"), ([-2**63, 0, 0, 0], "longer than a tensor"), ([-2**30, 0, -2**30, 0], "it crops more than its input has"),
+                      ([-2, 0, -1, 0], "it crops more than its input has")):
+        refused(f"Pad by {pads}", model([node("Pad", ["x", "pads"], ["y"])], [x], ["y"], [("pads", np.array(pads, np.int64))]), why)
+
+
 def loops():
     """Loop and Scan, whose bodies see what is around them, as often as is known."""
     x, c = floats(2), floats(2)
@@ -862,7 +870,7 @@ def main():
             file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
         np.save(sys.argv[3], ints(1, 3, 8, 8))
         return
-    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention, too_small
+    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention, too_small, too_long
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:

@@ -6,6 +6,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace origo::rewrite {
@@ -194,6 +195,13 @@ int64_t Integers::at(size_t i) const {
     return own[i];
   Turn::mistake("a number was asked for behind the last one");
   return 0;
+}
+
+std::vector<int32_t> Integers::list() const {
+  std::vector<int32_t> list;
+  for (int64_t number : known())
+    list.push_back(static_cast<int32_t>(std::clamp<int64_t>(number, INT32_MIN, INT32_MAX)));
+  return list;
 }
 
 bool Integers::isPermutation(size_t rank) const {

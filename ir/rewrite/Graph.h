@@ -175,7 +175,8 @@ public:
   Integers through(const Integers &permutation) const;
   /// As a permutation: that of the dimensions that are left without some of the result's.
   Integers without(llvm::ArrayRef<int32_t> axes) const;
-  std::vector<int32_t> list() const { return {known().begin(), known().end()}; }
+  /// With those that 32 bits do not hold as the nearest that they do, which no axis and no size is.
+  std::vector<int32_t> list() const;
   /// Others that were computed from these.
   Integers with(llvm::ArrayRef<int32_t> others) const;
   /// These, computed from another constant as well.

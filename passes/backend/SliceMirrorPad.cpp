@@ -16,10 +16,11 @@ static Rule bySlices() {
             int32_t skipped = m.op(padded).option("mode") == 0 ? 1 : 0; // REFLECT leaves out the border itself
             constexpr int32_t most = 4;
             llvm::SmallVector<int32_t, 6> shape(from.shape());
+            std::vector<int32_t> widths = by->list();
             Expr value = x;
             bool any = false;
             for (int axis = 0; axis < rank; ++axis) {
-              int32_t before = by->at(2 * axis), behind = by->at(2 * axis + 1), size = shape[axis];
+              int32_t before = widths[2 * axis], behind = widths[2 * axis + 1], size = shape[axis];
               if (before < 0 || behind < 0 || std::max(before, behind) > std::min(most, size - skipped))
                 return decline("more than four rows on one side, or more than there are");
               if (before == 0 && behind == 0)

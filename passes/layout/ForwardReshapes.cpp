@@ -182,15 +182,15 @@ static Rule padding() {
             for (int32_t i = 0; i < static_cast<int32_t>(to.size()); ++i)
               places.push_back(i + 1);
             auto carriedTo = carried(places, to, from); // from which dimension each comes, counted from one
-            llvm::SmallVector<int32_t, 12> there(2 * from.size(), 0);
+            std::vector<int32_t> here = sides->list(), there(2 * from.size(), 0);
             for (size_t d = 0; carriedTo && d < from.size(); ++d)
               if (from[d] != 1) {
                 int32_t place = (*carriedTo)[d] - 1;
-                there[2 * d] = static_cast<int32_t>(sides->at(2 * place));
-                there[2 * d + 1] = static_cast<int32_t>(sides->at(2 * place + 1));
+                there[2 * d] = here[2 * place];
+                there[2 * d + 1] = here[2 * place + 1];
               }
             for (size_t d = 0; d < to.size(); ++d)
-              if (!carriedTo || (to[d] == 1 && (sides->at(2 * d) != 0 || sides->at(2 * d + 1) != 0)))
+              if (!carriedTo || (to[d] == 1 && (here[2 * d] != 0 || here[2 * d + 1] != 0)))
                 return decline("more than dimensions of size 1 change, or one of these is padded");
             Expr table = fold(reshape(sides->with(there), list({static_cast<int32_t>(from.size()), 2})));
             Expr inner = clone(padded).operand(0, x).operand(1, table);

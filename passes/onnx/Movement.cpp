@@ -238,6 +238,8 @@ RewriteResult paddedAtRunTime(Lowering &n) {
   return n.replace(op(Op::PADV2, {x, table, filled}));
 }
 
+constexpr int64_t mostPadding = 1 << 30;
+
 RewriteResult pad(Lowering &n) {
   Tensor x = n.input(0);
   int rank = x.rank();
@@ -267,6 +269,9 @@ RewriteResult pad(Lowering &n) {
     auto axis = Lowering::axis(axes[i], rank);
     if (!axis)
       return decline("its axis is not one of its input's");
+    for (int64_t size : {pads[i], pads[i + axes.size()]})
+      if (size > mostPadding || size < -mostPadding)
+        return decline("its padding is longer than a tensor");
     both[2 * *axis] = static_cast<int32_t>(pads[i]);
     both[2 * *axis + 1] = static_cast<int32_t>(pads[i + axes.size()]);
   }
@@ -293,7 +298,10 @@ RewriteResult pad(Lowering &n) {
     Sizes begin, size;
     for (int i = 0; i < rank; ++i) {
       begin.push_back(std::max(-both[2 * i], 0));
-      size.push_back(x.shape()[i] + both[2 * i] + both[2 * i + 1]);
+      int64_t left = int64_t{x.shape()[i]} + both[2 * i] + both[2 * i + 1];
+      if (left < 0 || left > INT32_MAX) // SLICE takes −1 for all that is left
+        return decline("it crops more than its input has");
+      size.push_back(static_cast<int32_t>(left));
     }
     return n.replace(op(
         Op::SLICE, {padded, from ? Expr(from->with(begin)) : list(begin), from ? Expr(from->with(size)) : list(size)}));
