@@ -219,12 +219,12 @@ private:
     return any;
   }
 
-  /// A scale goes in front of a product, or behind it.
+  /// A scale or a shift goes in front of a product or a sum, or behind it.
   bool isScaledProduct(uint32_t scale, uint32_t product) const {
     using enum circle::BuiltinOperator;
     const OperatorInfo *info = source.opcode(product).like;
-    return is(scale, {MUL, DIV}) && hasConstant(scale) &&
-           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL}));
+    return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
+           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB}));
   }
 
   /// Which of the two is first does not matter: one moves data, or they are a maximum and what does not decrease, or

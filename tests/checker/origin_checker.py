@@ -996,11 +996,11 @@ class Checker:
         return False
 
     def scales_product(self, scale, product):
-        """A scale by a constant goes in front of a product, or behind it."""
+        """A scale or shift by a constant goes in front of a product or a sum, or behind it."""
         by_constant = any(i >= 0 and self.source.producer[i] < 0 for i in self.source.operands[scale])
         other = self.source.operators[product]
-        return self.source.operators[scale].name in ("MUL", "DIV") and by_constant and \
-            (other.has("Linear") or other.name == "BATCH_MATMUL")
+        return self.source.operators[scale].name in self.SHIFTS and by_constant and \
+            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB"))
 
     def is_still_in_front(self, number, past):
         operands = [i for i in self.target.operands[number] if i >= 0]
