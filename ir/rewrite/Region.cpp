@@ -101,9 +101,17 @@ static llvm::SmallPtrSet<const Operator *, 8> inFront(llvm::ArrayRef<const Opera
 
 /// What was in front of the work of an operator that is made, and is not in front of it any more, it has moved past.
 void Build::noteMoved() {
+  if (match.consumed.size() < 2)
+    return;
   auto wasMatched = [&](const Operator &op) { return isOwn(op, match.consumed); };
+  // Who goes on with the same work has all of it in front, and tells.
+  llvm::SmallPtrSet<const Operator *, 8> parts;
+  for (const Created &whole : created)
+    for (const Operator *op : inFront({whole.op}, [&](const Operator &op) { return createdBy(&op); }))
+      if (llvm::all_of(createdBy(op)->standsFor, [&](Operator *from) { return isOwn(*from, whole.standsFor); }))
+        parts.insert(op);
   for (Created &item : created) {
-    if (item.standsFor.empty())
+    if (item.standsFor.empty() || parts.contains(item.op))
       continue;
     llvm::SmallPtrSet<const Operator *, 8> now =
         inFront({item.op}, [&](const Operator &op) { return createdBy(&op) || wasMatched(op); });
@@ -118,10 +126,10 @@ void Build::noteMoved() {
   }
 }
 
-/// Who goes on with the value has nothing of what moved data there and back in front of it any more.
+/// Who goes on with the value has nothing of what moved data there and back, or nowhere, in front of it any more.
 void Build::noteUndone(const Value &old) {
   IdSet undone;
-  for (const Operator *op : llvm::ArrayRef(consumed).drop_front(std::min(roots.size(), consumed.size())))
+  for (const Operator *op : consumed)
     if (op->info()->has(Trait::DataMovement))
       undone = model.sets.join(undone, op->origins);
   if (!undone.empty())

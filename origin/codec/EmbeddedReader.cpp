@@ -370,7 +370,10 @@ private:
     if (!in.done())
       for (SourceSubgraph &graph : map.source.subgraphs)
         for (SourceOperator &op : graph.operators) {
-          if (state.failed || !in.number())
+          uint64_t has = in.number();
+          if (has > 1)
+            in.fail();
+          if (state.failed || !has)
             continue;
           if (!state.charge(sizeof(SourceLayer)))
             return;
