@@ -110,6 +110,7 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
   members(synthetic ? op.synthetic->serves : IdSet(), row.serves);
   row.wide = word(op.wide());
   members(op.calls, row.calls);
+  movedPast(op, row.movedPast);
   row.lineages.clear();
   if (!op.lineages().empty() || llvm::any_of(op.operands(), [](const Use &use) { return use.lineage != 0; }))
     for (uint32_t i = 0; i < lineage::count(op); ++i) {
@@ -119,6 +120,59 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
         one.operands.push_back(lineage::ofOperand(op, i, k));
     }
   return row;
+}
+
+/// Does the tensor come from who does the work of the source operator? A few operators are looked at.
+static bool comesFrom(const Value &value, uint32_t id, const IdSets &sets) {
+  constexpr size_t most = 64; // the checker looks at as many
+  llvm::SmallVector<const Operator *, 8> seen;
+  auto add = [&](const Value *from) {
+    if (const Operator *producer = from ? from->producer() : nullptr; producer && !llvm::is_contained(seen, producer))
+      seen.push_back(producer);
+  };
+  add(&value);
+  for (size_t i = 0; i < std::min(seen.size(), most); ++i) {
+    if (sets.contains(seen[i]->origins, id))
+      return true;
+    for (const Use &use : seen[i]->operands())
+      add(use.get());
+  }
+  return false;
+}
+
+/// Of what the operator has moved past, the work whose result its own operators were given in the source, and that is
+/// not in front of it again.
+void MapOfModel::movedPast(const Operator &op, std::vector<uint32_t> &ids) {
+  ids.clear();
+  if (op.movedPast().empty() || !model.sourceGraph.known())
+    return;
+  if (live.empty())
+    live = lineage::liveOperators(model);
+  auto isItself = [&](const Value &value, uint32_t id) {
+    return llvm::any_of(value.relations, [&](const Relation &one) {
+      return one.steps == 0 && model.sourceGraph.producer(one.tensor) == static_cast<int32_t>(id);
+    });
+  };
+  auto isInFront = [&](uint32_t id) {
+    bool any = false, all = true, worked = false;
+    for (const Use &use : op.operands())
+      if (const Value *value = use.get(); value && value->isConstant())
+        worked |= model.sets.contains(value->sourceOperators, id);
+      else if (value)
+        any = true, all = all && (isItself(*value, id) || comesFrom(*value, id, model.sets));
+    return worked || (any && all);
+  };
+  for (uint32_t way = 0; way < lineage::count(op); ++way) {
+    IdSet own = lineage::origins(op, way);
+    model.sets.forEach(own, [&](uint32_t id) {
+      for (int32_t tensor : model.sourceGraph.operands(id))
+        if (int32_t maker = tensor < 0 ? -1 : model.sourceGraph.producer(tensor);
+            maker >= 0 && live[maker] && model.sets.contains(op.movedPast(), maker) &&
+            !model.sets.contains(own, maker) && !llvm::is_contained(ids, maker) && !isInFront(maker))
+          ids.push_back(maker);
+    });
+  }
+  llvm::sort(ids);
 }
 
 /// Do relations say of a constant which one of the source it is?

@@ -50,12 +50,14 @@ private:
   const origin::TensorRow &tensorRow(size_t subgraph, size_t index) override;
   void ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> visit) override;
 
-  size_t made = 0; ///< rows
+  size_t made = 0;        ///< rows
+  std::vector<bool> live; ///< source operators that something stands for; made when it is first needed
 
   /// Rows need what is in files, the input and the tables: none of it for long.
   void restNowAndThen();
   origin::Word word(llvm::StringRef text);
   void members(IdSet set, std::vector<uint32_t> &ids) const;
+  void movedPast(const Operator &op, std::vector<uint32_t> &ids);
   bool isMoved(const Value &constant) const;
   bool expressible(const Relation &relation, const Value &value) const;
   const origin::MapSteps &steps(const Relation &relation, const Value &value);

@@ -65,7 +65,8 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
     return "operator " + Twine(op.index).str() + " of subgraph " + Twine(op.subgraph()->index).str();
   };
   for (llvm::ArrayRef<uint32_t> ids :
-       {llvm::ArrayRef(row.origins), llvm::ArrayRef(row.serves), llvm::ArrayRef(row.calls)})
+       {llvm::ArrayRef(row.origins), llvm::ArrayRef(row.serves), llvm::ArrayRef(row.calls),
+        llvm::ArrayRef(row.movedPast)})
     if (!known(ids, model.sourceOperators))
       return bad(place() + " has an origin that the source does not have");
   if (row.origins.empty() == row.syntheticReason.empty())
@@ -80,6 +81,7 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
   if (!row.wide.empty())
     op.setWide(intern(row.wide));
   op.calls = model.sets.of(row.calls);
+  op.setMovedPast(model.sets.of(row.movedPast));
   for (const origin::MapLineage &one : row.lineages) {
     if (one.operands.size() != op.numOperands() || !known(one.operators, model.sourceOperators))
       return bad(place() + " has a lineage that it cannot have");

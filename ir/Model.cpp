@@ -303,7 +303,7 @@ void Model::forgetUnusedSets() {
           lineages(value->lineages());
         }
       for (const Operator &op : graph->operators) {
-        visit(op.origins), visit(op.calls);
+        visit(op.origins), visit(op.calls), visit(op.movedPast());
         if (op.synthetic)
           visit(op.synthetic->serves);
         lineages(op.lineages());

@@ -309,6 +309,9 @@ public:
   llvm::ArrayRef<Lineage> lineages() const { return rare->lineages; } ///< `origins` is the union
   std::vector<Lineage> &makeLineages() { return rare.make().lineages; }
   void clearLineages() { rare.set(&Rarities::lineages, {}); }
+  /// Source ids of operators whose work was in front of this one's, until a rewrite changed their places.
+  IdSet movedPast() const { return rare->movedPast; }
+  void setMovedPast(IdSet ids) { rare.set(&Rarities::movedPast, ids); }
   /// Of an erased operator: where its work went. Of one that a rewrite of this run made: the list that names it.
   Destinations *destinations = nullptr;
 
@@ -350,9 +353,10 @@ private:
     llvm::ArrayRef<Value *> intermediates;
     llvm::StringRef wide;
     std::vector<Lineage> lineages;
+    IdSet movedPast;
     bool empty() const {
       return customCode.empty() && options2.empty() && customOptions.empty() && mutatingVariableInputs.empty() &&
-             intermediates.empty() && wide.empty() && lineages.empty();
+             intermediates.empty() && wide.empty() && lineages.empty() && movedPast.empty();
     }
   };
   Rare<Rarities> rare;
@@ -490,7 +494,7 @@ public:
   std::shared_ptr<ConstantExpressions> expressions;
   ConstantExpressions &makeExpressions(); ///< those that there are, or none yet
   /// How many laws of docs/origin-map.md the rewrites of this run keep; the map says so of the file that it is for.
-  /// Ten: whatever a rewrite does without has been noted.
+  /// Ten: whatever a rewrite does without has been noted. Twelve: and what changed places.
   uint32_t laws = 9;
   uint32_t sourceOperators = 0, sourceTensors = 0; ///< ids are below these
   uint32_t run = 0;                                ///< position in the chain; 0 for the first

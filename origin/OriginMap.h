@@ -272,6 +272,7 @@ struct OperatorRow {
   Word wide;                    ///< reason; empty: not wide
   std::vector<uint32_t> calls;
   std::vector<MapLineage> lineages; ///< where there are several, of it or of an operand; else empty
+  std::vector<uint32_t> movedPast;  ///< source operators that it changed places with; ascending
 };
 
 /// A row of `constants` or of `values`; which of the two it is, `constant` says.

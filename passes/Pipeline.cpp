@@ -353,7 +353,7 @@ llvm::Error Run::run() {
 } // namespace
 
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
-  model.laws = 11; // whatever a rewrite does without is noted
+  model.laws = 12; // whatever a rewrite does without is noted, and what changes places
   if (pipeline.empty())
     return llvm::Error::success();
   return Run(model, pipeline, store, options).run();

@@ -185,6 +185,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
         row.calls = {random.below(operators), random.below(operators)};
       for (uint32_t i = random.oneIn(5) ? random.below(4) : 0; i--;)
         row.lineages.push_back({random.ids(operators, 3), {}, {random.below(3), random.below(300)}});
+      if (random.oneIn(8))
+        row.movedPast = random.ids(operators, 3);
       to.operators.push_back(row);
     }
     for (const SourceTensor &tensor : graph.tensors) {

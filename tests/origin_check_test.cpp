@@ -58,6 +58,42 @@ TEST(OriginCheck, NeighboursKeepTheirOrder) {
     }
 }
 
+/// Two that changed places say so, and nobody else does.
+TEST(OriginCheck, WhatChangedPlacesSaysSo) {
+  // TRANSPOSE, RELU, EXP became RELU, TRANSPOSE, EXP.
+  Graph source{
+      {{"x", {4, 1}}, {"t", {1, 4}}, {"r", {1, 4}}, {"y", {1, 4}}, {"p", {2}, {1, 0}, TensorType::INT32}},
+      {{BuiltinOperator::TRANSPOSE, {0, 4}, {1}}, {BuiltinOperator::RELU, {1}, {2}}, {BuiltinOperator::EXP, {2}, {3}}},
+      {0},
+      {3}};
+  Graph target = source;
+  target.tensors[1].shape = {4, 1};
+  target.operators = {
+      {BuiltinOperator::RELU, {0}, {1}}, {BuiltinOperator::TRANSPOSE, {1, 4}, {2}}, {BuiltinOperator::EXP, {2}, {3}}};
+  auto lawsBroken = [&](uint32_t laws, std::array<std::vector<uint32_t>, 3> movedPast) {
+    Case c({source}, {target});
+    for (auto [op, origin] : {std::pair(0, 1u), std::pair(1, 0u), std::pair(2, 2u)}) {
+      c.op(op).origins = {origin};
+      c.op(op).movedPast = movedPast[op];
+    }
+    for (uint32_t tensor : {0, 2, 3, 4})
+      c.tensor(tensor).relations = {same(tensor)};
+    c.tensor(1).relations = {same(2, {step(MapStep::Permute, {1, 0})})};
+    c.tensor(4).tensors = {4};
+    c.gone(true, 1, "fused-away", {{0, 1}}, {});
+    c.map.target.laws = laws;
+    std::string text = words(c.violations());
+    EXPECT_TRUE(text.empty() || llvm::StringRef(text).contains("law 11")) << text;
+    return !text.empty();
+  };
+  EXPECT_FALSE(lawsBroken(12, {{{0}, {}, {}}}));
+  EXPECT_FALSE(lawsBroken(11, {})) << "a run that did not know that it is asked for";
+  EXPECT_TRUE(lawsBroken(12, {})) << "an entry is left out";
+  EXPECT_TRUE(lawsBroken(12, {{{0}, {1}, {}}})) << "what was not in front";
+  EXPECT_TRUE(lawsBroken(12, {{{0}, {}, {1}}})) << "what is in front still";
+  EXPECT_TRUE(lawsBroken(12, {{{0, 2}, {}, {}}})) << "what comes behind";
+}
+
 /// What a run says of kinds, places and cancellations that knew that it is asked for.
 TEST(OriginCheck, WhatTheEleventhLawBrought) {
   const std::vector<Lie> lies = {

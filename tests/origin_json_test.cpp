@@ -47,8 +47,8 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
   graph.name = "main";
   graph.source = {0};
   graph.operators.resize(2);
-  graph.operators[0] = {"CONV_2D", "", {"relu1"}, {0, 1}, {"fuse-activation"}, "", {}, "", {}, {}};
-  graph.operators[1] = {"QUANTIZE", "", {"q"}, {}, {"quantize"}, "type-bridge", {1}, "why", {3, 2}, {}};
+  graph.operators[0] = {"CONV_2D", "", {"relu1"}, {0, 1}, {"fuse-activation"}, "", {}, "", {}, {}, {}};
+  graph.operators[1] = {"QUANTIZE", "", {"q"}, {}, {"quantize"}, "type-bridge", {1}, "why", {3, 2}, {}, {0, 1}};
   TensorRow constant;
   constant.name = "w";
   constant.constant = true;
@@ -112,7 +112,7 @@ TEST(OriginJson, HasTheKeysAndTheOrderOfTheDocumentation) {
       "name": "main", "source": [0],
       "operators": [
         {"index": 0, "op": "CONV_2D", "outputs": ["relu1"], "origins": [0, 1], "passes": ["fuse-activation"]},
-        {"index": 1, "op": "QUANTIZE", "outputs": ["q"], "origins": [], "passes": ["quantize"], "synthetic": {"reason": "type-bridge", "serves": [1]}, "wide": "why", "calls": [3, 2]}
+        {"index": 1, "op": "QUANTIZE", "outputs": ["q"], "origins": [], "passes": ["quantize"], "synthetic": {"reason": "type-bridge", "serves": [1]}, "wide": "why", "calls": [3, 2], "movedPast": [0, 1]}
       ],
       "constants": [
         {"index": 0, "name": "w", "tensors": [0, 4], "operators": [1], "relations": [{"tensor": 0, "steps": [{"affine": {"axis": 0, "scale": 7, "shift": null}}], "exact": false}]}

@@ -30,6 +30,7 @@ private:
     bool exact = false;
     std::optional<SyntheticReason> synthetic = {};
     llvm::SmallVector<Value *, 0> intermediates = {};
+    IdSet movedPast = {};
   };
   /// What a constant that was made here comes from.
   struct Made {
@@ -128,6 +129,8 @@ private:
   void assignWork();
   static bool isBroadcast(const Value &from, const Made &constant, const Value &to);
   bool isExact(const Created &item) const;
+  void noteMoved();
+  void noteUndone(const Value &old);
   Fate fateOf() const;
 
   // Putting in.

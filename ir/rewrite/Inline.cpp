@@ -255,6 +255,7 @@ Operator &Rewriter::Inlining::copyOf(const Operator &op) {
   copy.passes = model.passLists.add(op.passes, engine.pass);
   copy.synthetic = op.synthetic;
   copy.setWide(op.wide());
+  copy.setMovedPast(op.movedPast());
   copy.inexact = inexact;
   for (auto [now, before] : llvm::zip(copy.operands(), op.operands()))
     now.lineage = lineageOf(before.get(), before.lineage);

@@ -86,6 +86,56 @@ bool Build::isExact(const Created &item) const {
   return true;
 }
 
+/// Which operators of the match are in front of one of these: what its operands are computed by.
+static llvm::SmallPtrSet<const Operator *, 8> inFront(llvm::ArrayRef<const Operator *> from,
+                                                      llvm::function_ref<bool(const Operator &)> isInside) {
+  llvm::SmallPtrSet<const Operator *, 8> seen;
+  llvm::SmallVector<const Operator *, 8> open(from.begin(), from.end());
+  while (!open.empty())
+    for (const Use &use : open.pop_back_val()->operands())
+      if (const Operator *producer = use.get() ? use.get()->producer() : nullptr;
+          producer && isInside(*producer) && seen.insert(producer).second)
+        open.push_back(producer);
+  return seen;
+}
+
+/// What was in front of the work of an operator that is made, and is not in front of it any more, it has moved past.
+void Build::noteMoved() {
+  if (match.consumed.size() < 2)
+    return;
+  auto wasMatched = [&](const Operator &op) { return isOwn(op, match.consumed); };
+  // Who goes on with the same work has all of it in front, and tells.
+  llvm::SmallPtrSet<const Operator *, 8> parts;
+  for (const Created &whole : created)
+    for (const Operator *op : inFront({whole.op}, [&](const Operator &op) { return createdBy(&op); }))
+      if (llvm::all_of(createdBy(op)->standsFor, [&](Operator *from) { return isOwn(*from, whole.standsFor); }))
+        parts.insert(op);
+  for (Created &item : created) {
+    if (item.standsFor.empty() || parts.contains(item.op))
+      continue;
+    llvm::SmallPtrSet<const Operator *, 8> now =
+        inFront({item.op}, [&](const Operator &op) { return createdBy(&op) || wasMatched(op); });
+    llvm::SmallPtrSet<const Operator *, 8> done(item.standsFor.begin(), item.standsFor.end());
+    for (const Operator *op : now)
+      if (const Created *other = createdBy(op))
+        done.insert(other->standsFor.begin(), other->standsFor.end());
+    llvm::SmallVector<const Operator *, 4> own(item.standsFor.begin(), item.standsFor.end());
+    for (const Operator *before : inFront(own, wasMatched))
+      if (!done.contains(before) && !now.contains(before))
+        item.movedPast = model.sets.join(item.movedPast, before->origins);
+  }
+}
+
+/// Who goes on with the value has nothing of what moved data there and back, or nowhere, in front of it any more.
+void Build::noteUndone(const Value &old) {
+  IdSet undone;
+  for (const Operator *op : consumed)
+    if (op->info()->has(Trait::DataMovement))
+      undone = model.sets.join(undone, op->origins);
+  if (!undone.empty())
+    old.forEachUse([&](Use &use) { use.user()->setMovedPast(model.sets.join(use.user()->movedPast(), undone)); });
+}
+
 /// What became of the region where nothing was created in its place.
 Fate Build::fateOf() const {
   if (!created.empty())
@@ -176,10 +226,12 @@ Operator &Build::putIn(Created &item, Operator &before, Destinations &into) {
     if (ways.size() > 1)
       op.makeLineages().push_back(std::move(one));
   }
+  op.setMovedPast(item.movedPast);
   for (Operator *from : item.standsFor) {
     op.passes = model.passLists.join(op.passes, from->passes);
     op.calls = model.sets.join(op.calls, from->calls);
     op.inexact |= from->inexact;
+    op.setMovedPast(model.sets.join(op.movedPast(), from->movedPast()));
     if (!from->wide().empty())
       op.setWide(from->wide());
     if (from->synthetic) {
@@ -219,6 +271,7 @@ void Build::apply() {
   match.applied = true;
   engine.region = consumed;
   findWays();
+  noteMoved();
   Fate fate = fateOf();
   Operator &first = **llvm::min_element(roots, [](auto *a, auto *b) { return a->index < b->index; });
   Destinations *into = model.addDestinations();
@@ -277,6 +330,7 @@ void Build::apply() {
           one.operators = model.sets.join(one.operators, originsOf(*op, static_cast<uint32_t>(way)));
       engine.becomeConstant(*item.old, *item.with, parents, made[item.with].exact, *into);
     } else {
+      noteUndone(*item.old);
       llvm::SmallVector<uint32_t, 2> numbers;
       for (uint32_t way = 0; way < ways.size(); ++way)
         numbers.push_back(lineageOf(*item.with, way));

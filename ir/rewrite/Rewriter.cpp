@@ -419,6 +419,7 @@ RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scop
   survivor->origins = model.sets.join(survivor->origins, op.origins);
   mutation::joined(model, survivor->origins);
   survivor->calls = model.sets.join(survivor->calls, op.calls);
+  survivor->setMovedPast(model.sets.join(survivor->movedPast(), op.movedPast()));
   survivor->passes = model.passLists.add(model.passLists.join(survivor->passes, op.passes), pass);
   survivor->inexact |= op.inexact;
   survivor->generation = std::max(survivor->generation, op.generation);
@@ -492,8 +493,13 @@ void Rewriter::claimWork() {
             continue;
           }
           IdSet claimed = model.sets.single(maker);
+          auto isGiven = [&](uint32_t id) {
+            return llvm::any_of(op.operands(), [&](const Use &use) {
+              return use.get() && use.get()->producer() && model.sets.contains(use.get()->producer()->origins, id);
+            });
+          };
           for (uint32_t before : madeBetween(op, maker))
-            if (relation.steps == 0 && live[before])
+            if (relation.steps == 0 && live[before] && !isGiven(before))
               claimed = model.sets.join(claimed, model.sets.single(before));
           IdSet own = model.sets.join(lineage::origins(op, relation.lineage), claimed);
           if (apart)
@@ -515,18 +521,21 @@ static bool moves(const Operator &op) {
 }
 
 /// Who moves data as several operators of the source do in a row has done what they did: those before the last one, up
-/// to what the operator is given.
+/// to what the operator is given, or makes itself.
 llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_t last) const {
   llvm::SmallVector<uint32_t, 4> between;
   const Value *data = moves(op) ? op.operand(0) : nullptr;
-  for (unsigned length = 0; data && length < 64; ++length) {
+  for (unsigned length = 0; length < 64; ++length) {
     llvm::ArrayRef<int32_t> operands = model.sourceGraph.operands(last);
     if (operands.empty() || operands[0] < 0)
       return {};
     auto tensor = static_cast<uint32_t>(operands[0]);
-    if (llvm::any_of(data->relations, [&](const Relation &one) { return one.tensor == tensor && one.steps == 0; }))
+    if (data &&
+        llvm::any_of(data->relations, [&](const Relation &one) { return one.tensor == tensor && one.steps == 0; }))
       return between;
     int32_t maker = model.sourceGraph.producer(tensor);
+    if (maker >= 0 && model.sets.contains(op.origins, maker))
+      return between;
     if (maker < 0)
       return {};
     between.push_back(last = static_cast<uint32_t>(maker));

@@ -26,6 +26,13 @@ public:
         for (uint32_t id : row && row->constant ? llvm::ArrayRef(row->operators) : llvm::ArrayRef<uint32_t>())
           if (context.knownOperator(id))
             carriers[id].push_back(op);
+        // Nor has anything to be done again for who is given the result itself.
+        for (const MapRelation &relation : row ? llvm::ArrayRef(row->relations) : llvm::ArrayRef<MapRelation>())
+          if (int32_t maker = relation.steps.empty() && context.knownTensor(relation.tensor)
+                                  ? source.producer[relation.tensor]
+                                  : -1;
+              maker >= 0)
+            carriers[maker].push_back(op);
       });
     }
   }
@@ -40,6 +47,7 @@ public:
                 maker >= 0 && holds(row->origins, static_cast<uint32_t>(maker)))
               ask(op, *row, static_cast<uint32_t>(maker));
         });
+    checkMoved();
     auto members = [&](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { llvm::for_each(carriers[id], visit); };
     auto itself = [](uint32_t op, llvm::function_ref<void(uint32_t)> visit) { visit(op); };
     order.answer(questions, members, itself);
@@ -54,19 +62,115 @@ public:
 private:
   CheckContext &context;
   const FileGraph &source, &target;
-  SourceOrder order;                            ///< of the written file
-  std::vector<std::vector<uint32_t>> carriers;  ///< by source operator
+  SourceOrder order;                           ///< of the written file
+  std::vector<std::vector<uint32_t>> carriers; ///< by source operator
+  const bool tellsMoved = context.allKnew(12);
   std::vector<SourceOrder::Question> questions; ///< group: source operator; row: operator of the written file
 
   void ask(uint32_t op, const OperatorRow &row, uint32_t maker) {
     uint32_t position = 0;
     source.forEachInput(maker, [&](int32_t tensor) {
       uint32_t operand = position++;
-      if (int32_t before = tensor < 0 ? -1 : producerOf(tensor, maker, operand);
-          before >= 0 && context.liveOperator[before] && !holds(row.origins, before) && !mayTrade(before, maker) &&
-          !isSurelyInFront(before, op))
+      int32_t before = tensor < 0 ? -1 : producerOf(tensor, maker, operand);
+      if (before < 0 || !context.liveOperator[before] || holds(row.origins, before))
+        return;
+      bool isNext = before == source.producer[tensor];
+      bool told = isNext && tells(op, maker, before), need = isNext && tellsMoved;
+      if (!told && (need || !mayTrade(before, maker)) && !isSurelyInFront(before, op))
         questions.push_back({static_cast<uint32_t>(before), op});
     });
+  }
+
+  /// Does it say that it changed places with what its work was given, or did a part of the same work in front of it?
+  bool tells(uint32_t op, uint32_t id, uint32_t before) const {
+    constexpr size_t most = 16;
+    llvm::SmallVector<uint32_t, 4> parts{op};
+    for (size_t i = 0; i < parts.size() && i < most; ++i) {
+      if (holds(context.operatorRow[parts[i]]->movedPast, before))
+        return true;
+      target.forEachInput(parts[i], [&](int32_t tensor) {
+        int32_t producer = tensor < 0 ? -1 : target.producer[tensor];
+        const OperatorRow *row = producer < 0 ? nullptr : context.operatorRow[producer];
+        if (row && holds(row->origins, id) && !llvm::is_contained(parts, static_cast<uint32_t>(producer)))
+          parts.push_back(static_cast<uint32_t>(producer));
+      });
+    }
+    return false;
+  }
+
+  /// Who says that it changed places did so with what its own work was given, which lives, and has not done it.
+  void checkMoved() {
+    for (uint32_t op = 0; op < target.operators.size(); ++op)
+      for (uint32_t id :
+           context.operatorRow[op] ? llvm::ArrayRef(context.operatorRow[op]->movedPast) : llvm::ArrayRef<uint32_t>())
+        if (const char *why = context.knownOperator(id) ? whyNotMoved(op, *context.operatorRow[op], id) : nullptr)
+          context.report.add(11, [&] {
+            return context.writtenOperator(op) + " says that it changed places with " + context.sourceOperator(id) +
+                   ", which " + why;
+          });
+  }
+
+  const char *whyNotMoved(uint32_t op, const OperatorRow &row, uint32_t id) const {
+    if (!context.liveOperator[id])
+      return "is gone";
+    bool isGiven = false, mayBe = false;
+    auto look = [&](llvm::ArrayRef<uint32_t> own) {
+      for (uint32_t maker : holds(own, id) ? llvm::ArrayRef<uint32_t>() : own)
+        if (context.knownOperator(maker))
+          source.forEachInput(maker, [&](int32_t tensor) {
+            if (tensor < 0 || source.producer[tensor] != static_cast<int32_t>(id))
+              return;
+            isGiven = true;
+            mayBe |= mayTrade(id, maker) || isScaledProduct(id, maker) || isScaledProduct(maker, id);
+          });
+    };
+    if (row.lineages.empty())
+      look(row.origins);
+    for (const MapLineage &one : row.lineages)
+      look(one.operators);
+    if (!isGiven)
+      return "was not in front of it";
+    if (!mayBe)
+      return "is not of the kind";
+    return isStillInFront(op, id) ? "is in front of it" : nullptr;
+  }
+
+  /// By each way that leads to the operator, as far as a few operators show.
+  bool isStillInFront(uint32_t op, uint32_t id) const {
+    bool any = false, all = true, worked = false;
+    target.forEachInput(op, [&](int32_t tensor) {
+      const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
+      if (!row)
+        return;
+      if (row->constant) {
+        worked |= llvm::is_contained(row->operators, id);
+        return;
+      }
+      any = true;
+      all = all && comesFrom(static_cast<uint32_t>(tensor), id);
+    });
+    return worked || (any && all);
+  }
+
+  bool comesFrom(uint32_t tensor, uint32_t id) const {
+    constexpr size_t most = 64;
+    llvm::SmallVector<int32_t, 8> seen;
+    auto add = [&](int32_t from) {
+      if (int32_t producer = from < 0 ? -1 : target.producer[from];
+          producer >= 0 && !llvm::is_contained(seen, producer))
+        seen.push_back(producer);
+    };
+    for (const MapRelation &relation : context.tensorRow[tensor]->relations)
+      if (relation.steps.empty() && context.knownTensor(relation.tensor) &&
+          source.producer[relation.tensor] == static_cast<int32_t>(id))
+        return true;
+    add(static_cast<int32_t>(tensor));
+    for (size_t i = 0; i < std::min(seen.size(), most); ++i) {
+      if (const OperatorRow *row = context.operatorRow[seen[i]]; row && holds(row->origins, id))
+        return true;
+      target.forEachInput(seen[i], add);
+    }
+    return false;
   }
 
   bool isSurelyInFront(uint32_t id, uint32_t op) const {
@@ -113,6 +217,14 @@ private:
     bool any = false;
     source.forEachInput(op, [&](int32_t input) { any |= input >= 0 && source.producer[input] < 0; });
     return any;
+  }
+
+  /// A scale or a shift goes in front of a product or a sum, or behind it.
+  bool isScaledProduct(uint32_t scale, uint32_t product) const {
+    using enum circle::BuiltinOperator;
+    const OperatorInfo *info = source.opcode(product).like;
+    return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
+           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB}));
   }
 
   /// Which of the two is first does not matter: one moves data, or they are a maximum and what does not decrease, or

@@ -326,51 +326,50 @@ private:
     return info && info->has(Trait::DataMovement);
   }
 
-  /// Movements trade places: who goes on with what a row has moved read the result of what the row claims, and claims
-  /// one that comes before that. What was moved together with it is claimed, too.
-  void excuseMovedAhead() {
-    using Question = SourceOrder::Question;
+  /// Does one that uses the row's result do what read the result of the operator that is claimed?
+  bool goesOnBehind(const SourceOrder::Question &question) const {
     constexpr size_t most = 64; ///< operators that a row claims
-    const FileGraph &source = *context.source;
-    auto forEachUserOrigin = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) {
-      context.target.forEachOutput(op, [&](int32_t tensor) {
-        for (uint32_t user : tensor < 0 ? llvm::ArrayRef<uint32_t>() : llvm::ArrayRef(users[tensor]))
-          if (const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user])
-            for (uint32_t id : llvm::ArrayRef(row->origins).take_front(most))
-              if (context.knownOperator(id))
-                visit(id);
-      });
-    };
-    auto isReadNext = [&](const Question &question) {
-      bool reads = false;
-      forEachUserOrigin(question.row, [&](uint32_t id) {
-        source.forEachInput(id, [&](int32_t tensor) {
-          reads |= tensor >= 0 && source.producer[tensor] == static_cast<int32_t>(question.group);
+    bool reads = false;
+    auto look = [&](uint32_t id) {
+      if (context.knownOperator(id))
+        context.source->forEachInput(id, [&](int32_t tensor) {
+          reads |= tensor >= 0 && context.source->producer[tensor] == static_cast<int32_t>(question.group);
         });
+    };
+    context.target.forEachOutput(question.row, [&](int32_t tensor) {
+      for (uint32_t user : tensor < 0 ? llvm::ArrayRef<uint32_t>() : llvm::ArrayRef(users[tensor]))
+        if (const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user])
+          llvm::for_each(llvm::ArrayRef(row->origins).take_front(most), look);
+    });
+    return reads;
+  }
+
+  /// A movement that traded places with what it was behind of says so; and it claims what was moved together with it.
+  void excuseMovedAhead() {
+    const FileGraph &source = *context.source;
+    auto isAhead = [&](const SourceOrder::Question &question) {
+      if (!moves(context.target, question.row) || !moves(source, question.group))
+        return false;
+      if (!context.allKnew(12)) // runs of before did not say so
+        return goesOnBehind(question);
+      const OperatorRow &row = *context.operatorRow[question.row];
+      bool found = false;
+      source.forEachInput(question.group, [&](int32_t tensor) {
+        int32_t before = tensor < 0 ? -1 : source.producer[tensor];
+        found |= before >= 0 && (holds(row.movedPast, before) || settled.contains({question.row, before}));
       });
-      return reads;
+      return found;
     };
-    auto itself = [](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { visit(id); };
-    std::vector<Question> swapped, together;
-    for (const Question &question : open)
-      if (moves(context.target, question.row) && moves(source, question.group)) {
-        together.push_back({question.group, question.row});
-        if (isReadNext(question))
-          swapped.push_back({question.row, question.group});
-      }
-    order.answer(swapped, forEachUserOrigin, itself);
-    llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> ahead;
-    for (const Question &found : swapped)
-      if (found.answer)
-        ahead[found.group].push_back(found.row);
-    auto movedAhead = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) {
-      llvm::for_each(ahead.lookup(op), visit);
-    };
-    order.answer(together, itself, movedAhead);
-    for (const Question &found : together)
-      if (found.answer)
-        settled.insert({found.row, found.group});
-    llvm::erase_if(open, [&](const Question &question) { return settled.contains({question.row, question.group}); });
+    bool any = true;
+    for (size_t length = 0; any && length < mostMoves; ++length) {
+      any = false;
+      for (const SourceOrder::Question &question : open)
+        if (!settled.contains({question.row, question.group}) && isAhead(question))
+          any = true, settled.insert({question.row, question.group});
+    }
+    llvm::erase_if(open, [&](const SourceOrder::Question &question) {
+      return settled.contains({question.row, question.group});
+    });
   }
 
   /// Another operator that computes the same is on a path.

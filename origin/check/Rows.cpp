@@ -97,6 +97,9 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
     report.add(1, words(" has lineages whose origins are not those of the row"));
   if (!llvm::is_sorted(row.origins) || std::adjacent_find(row.origins.begin(), row.origins.end()) != row.origins.end())
     report.add(2, words(" lists its origins out of order or twice"));
+  if (!llvm::is_sorted(row.movedPast) ||
+      std::adjacent_find(row.movedPast.begin(), row.movedPast.end()) != row.movedPast.end())
+    report.add(2, words(" lists what it moved past out of order or twice"));
 
   auto exist = [&](const char *where, llvm::ArrayRef<uint32_t> ids) {
     for (uint32_t id : ids)
@@ -108,6 +111,7 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
   exist("origins", row.origins);
   exist("serves", row.serves);
   exist("calls", row.calls);
+  exist("movedPast", row.movedPast);
 }
 
 static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorRow &row) {

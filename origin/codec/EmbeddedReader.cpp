@@ -69,6 +69,7 @@ public:
     unneeded();
     lineages();
     cancelledWith();
+    movedPast();
     expressions();
     bound();
     assumptions();
@@ -369,7 +370,10 @@ private:
     if (!in.done())
       for (SourceSubgraph &graph : map.source.subgraphs)
         for (SourceOperator &op : graph.operators) {
-          if (state.failed || !in.number())
+          uint64_t has = in.number();
+          if (has > 1)
+            in.fail();
+          if (state.failed || !has)
             continue;
           if (!state.charge(sizeof(SourceLayer)))
             return;
@@ -646,6 +650,26 @@ private:
       tensors[number]->lineages = std::move(list);
       for (auto [relation, lineage] : llvm::zip_equal(tensors[number]->relations, relations))
         relation.lineage = lineage;
+    }
+    finish(in);
+  }
+
+  void movedPast() {
+    ColumnReader in = column(from.moved_past());
+    if (in.done())
+      return;
+    std::vector<OperatorRow *> operators;
+    for (TargetSubgraph &graph : map.target.subgraphs)
+      for (OperatorRow &row : graph.operators)
+        operators.push_back(&row);
+    uint32_t next = 0;
+    for (size_t count = in.count(1); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      std::vector<uint32_t> ids = in.idsFrom(0);
+      if (number >= operators.size())
+        state.failed = true;
+      else
+        operators[number]->movedPast = std::move(ids);
     }
     finish(in);
   }

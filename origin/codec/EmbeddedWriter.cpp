@@ -49,7 +49,8 @@ public:
          {&sourceSubgraphs,       &sourceOperators,  &sourceTensors,      &sourceNameColumn, &signatureColumn,
           &targetSubgraphs,       &targetOperators,  &targetTensors,      &ledgerColumn,     &sourceOperands,
           &sourceCosts,           &unneededColumn,   &layerColumn,        &lineColumn,       &operatorLineages.column,
-          &tensorLineages.column, &cancelled.column, &expressions.column, &bound.column,     &assumptionColumn})
+          &tensorLineages.column, &cancelled.column, &expressions.column, &bound.column,     &assumptionColumn,
+          &moved.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -86,13 +87,14 @@ public:
     auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
     auto boundVector = bound.count ? column(bound.take()) : 0;
     auto assumptionsVector = columnIfAny(std::exchange(assumptionColumn.bytes, {}));
+    auto movedVector = moved.count ? column(moved.take()) : 0;
     builder.Finish(embedded::CreateOriginMap(
                        builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
                        stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
                        sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
                        targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
                        costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
-                       expressionsVector, boundVector, assumptionsVector),
+                       expressionsVector, boundVector, assumptionsVector, movedVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
@@ -126,7 +128,7 @@ private:
       head.number(count);
       return head.bytes + std::exchange(column.bytes, {});
     }
-  } operatorLineages, tensorLineages, cancelled, expressions, bound;
+  } operatorLineages, tensorLineages, cancelled, expressions, bound, moved;
   uint32_t writtenOperators = 0; ///< of the target so far
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {
@@ -312,6 +314,8 @@ private:
       targetOperators.idsFrom(0, row.calls);
     }
     uint32_t number = writtenOperators++;
+    if (!row.movedPast.empty())
+      moved.add(number).idsFrom(0, row.movedPast);
     if (row.lineages.empty())
       return;
     ColumnWriter &column = operatorLineages.add(number);

@@ -618,7 +618,7 @@ private:
     if (!number(at, "index", rows.size()) || !at.get("op", row.op) || !at.getIfAny("custom_code", row.customCode) ||
         !at.get("outputs", row.outputs) || !at.get("origins", row.origins) || !at.get("passes", row.passes) ||
         !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) || !at.getIfAny("lineages", row.lineages) ||
-        !takeSynthetic(at, row.syntheticReason, &row.serves))
+        !at.getIfAny("movedPast", row.movedPast) || !takeSynthetic(at, row.syntheticReason, &row.serves))
       return false;
     rows.push_back(std::move(row));
     return true;

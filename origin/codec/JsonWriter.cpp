@@ -324,6 +324,10 @@ private:
       os << ", \"calls\": ";
       numbers(row.calls);
     }
+    if (!row.movedPast.empty()) {
+      os << ", \"movedPast\": ";
+      numbers(row.movedPast);
+    }
     lineages(row.lineages, [&](const MapLineage &lineage) {
       os << "{\"origins\": ";
       numbers(lineage.operators);

@@ -326,6 +326,22 @@ class Editor:
                 one[key] = [] if one[key] else [0]
             return True
 
+    def do_moved_past(self):
+        """What changed places does not say so, or what did not does."""
+        row = self.some([row for row in self.operators if row.get("movedPast")])
+        if row and self.random.randrange(2):
+            row["movedPast"].remove(self.some(row["movedPast"]))
+        elif row := self.some(self.operators):
+            made = {one["id"] for graph in self.map["source"]["subgraphs"] for one in graph["operators"]
+                    if row["origins"] and set(one["tensors"]) & {i for other in self.source_rows(row) for i in other["operands"]}}
+            row["movedPast"] = self.sorted_with(row.get("movedPast", []), self.some(sorted(made) or [self.an_id(False)]))
+        return True
+
+    def source_rows(self, row):
+        """Of its origins, as far as the source tells operands."""
+        rows = [one for graph in self.map["source"]["subgraphs"] for one in graph["operators"]]
+        return [one for one in rows if one["id"] in row["origins"] and "operands" in one]
+
     def do_list_of_source(self):
         graph = self.some(self.map["source"]["subgraphs"])
         rows = graph["operators"] if self.random.randrange(2) else graph["tensors"]

@@ -199,6 +199,7 @@ class Checker:
                 self.add(1, f"operator {number} has to have origins or be synthetic")
             self.ids(row["origins"], operators, "an origin")
             self.ids(row.get("calls", []), operators, "a call")
+            self.ids(row.get("movedPast", []), operators, "what was moved past")
             if synthetic:
                 self.synthetic(number, synthetic)
             self.operator_lineages(number, row)
@@ -948,22 +949,81 @@ class Checker:
         for number, row in enumerate(self.operator_rows):
             for origin in row["origins"]:
                 carriers.setdefault(origin, set()).add(number)
+        self.moved_past()
+        tells_moved = self.knows(12)
         for user in range(len(self.source.operators)):
             if user not in carriers:
                 continue
             for position, tensor in enumerate(self.source.operands[user]):
                 maker = self.maker_through_identities(tensor)
-                if maker is None or maker not in carriers:
+                if maker is None or maker not in carriers or self.is_unneeded_there(tensor, user, position):
                     continue
-                if self.may_trade(maker, user) or self.is_unneeded_there(tensor, user, position):
+                trades = self.may_trade(maker, user)
+                direct = maker == self.source.producer[tensor]
+                if trades and not (tells_moved and direct):
                     continue
                 for result in self.source.results[user]:
                     for number in made.get(result, []):
                         producer = self.target.producer[number]
-                        if producer >= 0 and user in self.origins_all(producer) and \
+                        told = direct and producer >= 0 and self.tells_moved(producer, user, maker)
+                        if producer >= 0 and user in self.origins_all(producer) and not told and \
                                 not self.is_in_front(producer, maker):
                             self.add(11, f"source operator {user} reads what {maker} made, and operator {producer} has"
                                          " nothing of it, nor has anything in front")
+
+    def moved_past(self):
+        for number, row in enumerate(self.operator_rows):
+            for past in row.get("movedPast", []):
+                lineages = [set(one["origins"]) for one in row.get("lineages", [])] or [set(row["origins"])]
+                users = {user for own in lineages if past not in own for user in own
+                         if any(i >= 0 and self.source.producer[i] == past for i in self.source.operands[user])}
+                if past not in self.live_operators or not any(
+                        self.may_trade(past, user) or self.scales_product(past, user) or self.scales_product(user, past)
+                        for user in users) or \
+                        self.is_still_in_front(number, past):
+                    self.add(11, f"operator {number} has not changed places with source operator {past}")
+
+    def tells_moved(self, number, user, past):
+        """It says so, or a part of the same work in front of it does."""
+        parts = [number]
+        for part in parts:
+            if past in self.operator_rows[part].get("movedPast", []):
+                return True
+            for i in self.target.operands[part]:
+                producer = self.target.producer[i] if i >= 0 else -1
+                if producer >= 0 and user in self.origins_all(producer) and producer not in parts:
+                    parts.append(producer)
+        return False
+
+    def scales_product(self, scale, product):
+        """A scale or shift by a constant goes in front of a product or a sum, or behind it."""
+        by_constant = any(i >= 0 and self.source.producer[i] < 0 for i in self.source.operands[scale])
+        other = self.source.operators[product]
+        return self.source.operators[scale].name in self.SHIFTS and by_constant and \
+            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB"))
+
+    def is_still_in_front(self, number, past):
+        operands = [i for i in self.target.operands[number] if i >= 0]
+        if any(self.is_constant(i) and past in self.tensor_rows[i]["operators"] for i in operands):
+            return True
+        computed = [i for i in operands if not self.is_constant(i)]
+        return bool(computed) and all(self.comes_from(i, past) for i in computed)
+
+    def comes_from(self, tensor, past):
+        """Are the nearest 64 operators in front enough to tell?"""
+        if any(not relation["steps"] and self.source.producer[relation["tensor"]] == past
+               for relation in self.relations_of(tensor)):
+            return True
+        seen = [self.target.producer[tensor]] if self.target.producer[tensor] >= 0 else []
+        for at, number in enumerate(seen):
+            if at == 64:
+                return False
+            if past in self.operator_rows[number]["origins"]:
+                return True
+            for i in self.target.operands[number]:
+                if i >= 0 and self.target.producer[i] >= 0 and self.target.producer[i] not in seen:
+                    seen.append(self.target.producer[i])
+        return False
 
     def is_unneeded_there(self, tensor, user, position):
         maker = self.source.producer[tensor]
@@ -1011,6 +1071,9 @@ class Checker:
                 if i < 0:
                     continue
                 if self.is_constant(i) and maker in self.tensor_rows[i]["operators"]:
+                    return True
+                if any(not relation["steps"] and self.source.producer[relation["tensor"]] == maker
+                       for relation in self.relations_of(i)):
                     return True
                 if self.target.producer[i] >= 0:
                     work.append(self.target.producer[i])
