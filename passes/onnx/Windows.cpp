@@ -380,6 +380,20 @@ void ceil(Lowering &n, Window &w, llvm::ArrayRef<int32_t> in) {
   }
 }
 
+/// An input that is less than a stride too small for a window: the formula of ONNX has no place for it, while its shape
+/// inference and ONNX Runtime, which divide toward zero, have one, of what there is. So it is padded behind. Is it?
+bool fitSmall(Window &w, llvm::ArrayRef<int32_t> in) {
+  bool any = false;
+  for (size_t i = 0; i < w.size.size() && !w.same; ++i) {
+    int64_t missing = (w.size[i] - 1) * w.dilation[i] + 1 - in[i] - w.before[i] - w.after[i];
+    if (in[i] < 1 || missing <= 0 || missing >= w.stride[i])
+      continue;
+    w.after[i] += missing;
+    any = true;
+  }
+  return any;
+}
+
 Expr pooled(Op code, Expr x, const Window &w) {
   return op(code, {std::move(x)})
       .with("padding", w.same ? padSame : padValid)
@@ -466,6 +480,7 @@ template <bool isMax> std::optional<Expr> overWindows(Lowering &n, Tensor x, con
       return none(why, "how often it fits depends on a size that is not known before run time");
     ceil(n, w, in);
   }
+  ceils |= fitSmall(w, in);
   if (rank > 4 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
     return byPlaces<isMax>(x, values, w, asked, counts, why);
   auto image = imageOf(x, values);
