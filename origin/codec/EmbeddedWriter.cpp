@@ -86,13 +86,14 @@ public:
     auto expressionsVector = expressions.count ? column(expressions.take()) : 0;
     auto boundVector = bound.count ? column(bound.take()) : 0;
     auto assumptionsVector = columnIfAny(std::exchange(assumptionColumn.bytes, {}));
+    auto linesFrom = names && !listing.linesFrom.empty() ? builder.CreateString(listing.linesFrom) : 0;
     builder.Finish(embedded::CreateOriginMap(
                        builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
                        stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
                        sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
                        targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
                        costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
-                       expressionsVector, boundVector, assumptionsVector),
+                       expressionsVector, boundVector, assumptionsVector, linesFrom),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
