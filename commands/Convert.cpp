@@ -22,6 +22,7 @@ struct OnnxRequest {
   std::string input, output;
   Repeated<std::string> shape, bind;
   SourceLines sourceLines = SourceLines::Relative;
+  std::string linesFrom;
   bool verbose = false;
 };
 
@@ -39,6 +40,7 @@ constexpr std::array onnxRows{
                                "an axis or an option"),
     option<&OnnxRequest::sourceLines>("source-lines", "",
                                       "Of lines of programs that the exporter wrote, the map tells"),
+    option<&OnnxRequest::linesFrom>("lines-from", "FILE.onnx", linesFromHelp),
     option<&OnnxRequest::verbose>("verbose", ignored,
                                   {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
 };
@@ -76,8 +78,13 @@ llvm::Error convertOnnx(OnnxRequest &request, Words words, const Door &door, Ver
   return convert(request, words, door, [&](PayloadStore &store) -> llvm::Expected<Imported> {
     door.phase("reading");
     auto file = MappedFile::open(request.input);
-    return file ? readOnnx(std::move(*file), store, {request.shape, request.bind, request.sourceLines})
-                : file.takeError();
+    if (!file)
+      return file.takeError();
+    auto imported = readOnnx(std::move(*file), store, {request.shape, request.bind, request.sourceLines});
+    if (imported && !request.linesFrom.empty())
+      if (llvm::Error error = takeLines(*imported, request.linesFrom, request.sourceLines))
+        return error;
+    return imported;
   });
 }
 
@@ -96,7 +103,8 @@ const Command onnxCommand = makeCommand<convertOnnx>(
     "OUTPUT.origin.json says which nodes each operator comes from.\n\n"
     "  onnx2circle net.onnx net.circle && circle2circle -O1 net.circle net.opt.circle\n"
     "  onnx2circle --shape=image=1,3,224,224 net.onnx net.circle      where the file leaves dimensions open\n"
-    "  onnx2circle --bind=axes=axes.npy net.onnx net.circle           an input that says along which axes\n",
+    "  onnx2circle --bind=axes=axes.npy net.onnx net.circle           an input that says along which axes\n"
+    "  onnx2circle --lines-from=exported.onnx net.onnx net.circle     of a file that was stripped of its traces\n",
     [] { return Options(onnxRows); });
 
 } // namespace origo::commands

@@ -7,6 +7,8 @@
 #include "ir/Undetermined.h"
 #include "ir/Verifier.h"
 #include "origin/DebugLines.h"
+#include "origin/Fingerprint.h"
+#include "origin/codec/OriginFile.h"
 #include "passes/Pipeline.h"
 #include "passes/onnx/LowerOnnx.h"
 
@@ -311,34 +313,91 @@ std::vector<origin::Violation> checkDebugLines(const origin::OriginMap &map, con
   return {};
 }
 
-llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source) {
+llvm::Error takeLines(origin::Listing &source, llvm::StringRef from, SourceLines lines) {
+  if (source.format != "onnx")
+    return makeError("lines are taken for nodes of ONNX, and the source is a " + source.format + " file");
+  if (kindOf(from) != FileKind::Onnx)
+    return inFile(from, makeError("lines are taken from a .onnx file, as its exporter wrote it"));
+  auto nodes = readOnnxNodes(from, lines);
+  if (!nodes)
+    return nodes.takeError();
+  const origin::Listing &other = *nodes->lineage.source;
+  if (other.fingerprint != source.fingerprint || !origin::sameCounts(other, source))
+    return inFile(from, makeError("has another graph than the source (sha256:" + origin::hex(other.fingerprint) +
+                                  ", and not sha256:" + origin::hex(source.fingerprint) +
+                                  "): names of nodes, documentation and metadata may be missing there, and nothing "
+                                  "else. If an optimiser changed the nodes, convert the file that it was given"));
+  bool any = false;
+  for (auto [graph, from] : llvm::zip_equal(source.subgraphs, other.subgraphs))
+    for (auto [op, known] : llvm::zip_equal(graph.operators, from.operators)) {
+      op.layer = known.layer;
+      any |= known.layer != nullptr;
+    }
+  if (!any)
+    return inFile(from, makeError("tells no lines, modules or names of nodes either"));
+  source.files = other.files;
+  source.frames = other.frames;
+  source.stacks = other.stacks;
+  source.linesFrom = other.file;
+  return llvm::Error::success();
+}
+
+llvm::Error takeLines(Imported &imported, llvm::StringRef from, SourceLines lines) {
+  auto source = std::make_shared<origin::Listing>(*imported.lineage.source);
+  if (llvm::Error error = takeLines(*source, from, lines))
+    return error;
+  imported.lineage.source = std::move(source);
+  return llvm::Error::success();
+}
+
+/// What `listing` has of an operator beside its lines.
+static origin::SourceLayer withoutLines(const origin::Listing &listing, uint32_t id) {
+  const auto &layer = listing.findOperator(id)->layer;
+  origin::SourceLayer without = layer ? *layer : origin::SourceLayer();
+  without.stack = -1;
+  return without;
+}
+
+/// The same of `file`, which tells layers and lines.
+static llvm::Expected<std::vector<origin::Violation>> layersAgainst(const origin::Listing &told, llvm::StringRef file) {
   std::vector<origin::Violation> violations;
-  const origin::Listing &told = map.source;
   auto operators = llvm::seq<uint32_t>(0, told.operatorCount());
   bool isLined = told.stacks.empty();
   for (SourceLines lines : {SourceLines::Relative, SourceLines::Full}) {
     if (lines == SourceLines::Full && isLined)
       break;
-    auto nodes = readOnnxNodes(source, lines);
+    auto nodes = readOnnxNodes(file, lines);
     if (!nodes)
       return nodes.takeError();
     const origin::Listing &listing = *nodes->lineage.source;
     if (told.operatorCount() != listing.operatorCount()) // which is said elsewhere
       return violations;
-    auto layerOf = [](const origin::Listing &of, uint32_t id) {
-      const auto &layer = of.findOperator(id)->layer;
-      origin::SourceLayer without = layer ? *layer : origin::SourceLayer();
-      without.stack = -1;
-      return without;
-    };
     for (uint32_t id : operators)
-      if (lines == SourceLines::Relative && !(layerOf(told, id) == layerOf(listing, id)))
+      if (lines == SourceLines::Relative && !(withoutLines(told, id) == withoutLines(listing, id)))
         violations.push_back(
             {4, "source operator " + std::to_string(id) + " is of another layer in the file than in the map"});
     isLined |= llvm::all_of(operators, [&](uint32_t id) { return linesOf(told, id) == linesOf(listing, id); });
   }
   if (!isLined)
     violations.push_back(otherLines());
+  return violations;
+}
+
+llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source,
+                                                           llvm::StringRef linesFrom,
+                                                           std::vector<std::string> &skipped) {
+  if (!linesFrom.empty()) {
+    origin::Listing same = map.source;
+    if (llvm::Error error = takeLines(same, linesFrom))
+      return error;
+    return layersAgainst(map.source, linesFrom);
+  }
+  auto violations = layersAgainst(map.source, source);
+  if (violations && !violations->empty() && !map.source.linesFrom.empty()) {
+    skipped.push_back("layers and lines, which are from " + printable(map.source.linesFrom) +
+                      "; give it with --lines-from");
+    violations->clear();
+  }
   return violations;
 }
 

@@ -19,9 +19,18 @@ struct OnnxReading {
 llvm::Expected<Imported> readOnnx(std::shared_ptr<MappedFile> file, PayloadStore &store,
                                   const OnnxReading &reading = {});
 
-/// Where a map says other things of layers and lines than the model that its source is. Lines may be left out, and be
-/// relative or whole.
-llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source);
+inline constexpr llvm::StringLiteral linesFromHelp =
+    "Take names and modules of nodes and lines of programs from this file, of which the ONNX model was stripped";
+/// Names, modules and lines of nodes as the ONNX file `from` tells them, which has the graph of `source`: what was
+/// stripped of its traces has them again. An error where it is another graph.
+llvm::Error takeLines(origin::Listing &source, llvm::StringRef from, SourceLines lines = SourceLines::Relative);
+llvm::Error takeLines(Imported &imported, llvm::StringRef from, SourceLines lines = SourceLines::Relative);
+
+/// Where a map says other things of layers and lines than the model that its source is, or than `linesFrom` says, which
+/// may be empty. Lines may be left out, and be relative or whole. `skipped` takes what could not be judged.
+llvm::Expected<std::vector<origin::Violation>> checkLayers(const origin::OriginMap &map, llvm::StringRef source,
+                                                           llvm::StringRef linesFrom,
+                                                           std::vector<std::string> &skipped);
 /// The same where the source is no ONNX model, of the lines in its `debug_metadata`.
 std::vector<origin::Violation> checkDebugLines(const origin::OriginMap &map, const origin::ModelFile &source);
 

@@ -2,6 +2,7 @@
 
 #include "commands/Config.h"
 #include "commands/Files.h"
+#include "commands/Onnx.h"
 #include "commands/Prices.h"
 #include "report/Columns.h"
 
@@ -113,6 +114,7 @@ constexpr std::array ownRows{
                                {.category = origins, .writes = true, .python = Without::Place}),
     option<&Request::givenMap>("origin-map", "file", "Side file of an INPUT that carries no map",
                                {.category = origins, .python = Without::Place}),
+    option<&Request::linesFrom>("lines-from", "FILE.onnx", linesFromHelp, {.category = origins}),
     option<&Request::found>("origin", "WHAT", "An origin map found in INPUT:", {.category = origins}),
     option<&Request::sparse, &SparsifyRequest::tensor>(
         "sparsify_tensor", "name", "The constant with this name is stored without its zeros", rewrites),

@@ -56,8 +56,9 @@ struct OptimizeRequest {
   bool allowOneStep = false, allowHybridToFloat = false;
   std::optional<uint32_t> fuel;
   OriginRequest origins;
-  std::string sideFile; ///< empty: beside the output
-  std::string givenMap; ///< a side file of the input
+  std::string sideFile;  ///< empty: beside the output
+  std::string givenMap;  ///< a side file of the input
+  std::string linesFrom; ///< an ONNX file
   FoundMap found = FoundMap::Continue;
 
   bool isOn(llvm::StringRef flag) const { return says(flag, true); }

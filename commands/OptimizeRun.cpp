@@ -1,5 +1,6 @@
 #include "commands/Files.h"
 #include "commands/Mending.h"
+#include "commands/Onnx.h"
 #include "commands/Optimize.h"
 #include "commands/Process.h"
 #include "commands/Prove.h"
@@ -144,7 +145,11 @@ llvm::Expected<Imported> Job::read(PayloadStore &store) const {
       return map.takeError();
     options.map = std::make_shared<const origin::OriginMap>(std::move(*map));
   }
-  return load(options, store);
+  auto imported = load(options, store);
+  if (imported && !request.linesFrom.empty())
+    if (llvm::Error error = takeLines(*imported, request.linesFrom))
+      return error;
+  return imported;
 }
 
 /// What is changed before the first rewrite.

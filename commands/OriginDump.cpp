@@ -24,7 +24,7 @@ namespace {
 
 /// Shows where the operators of a written model come from, and where those of its source went.
 struct OriginRequest {
-  std::string model, second, source, map;
+  std::string model, second, source, map, linesFrom;
   bool json = false, csv = false, dot = false, ledger = false, summary = false, fingerprint = false, check = false,
        prove = false, full = false;
   std::optional<std::string> where, from, strip; ///< strip: empty is standard output
@@ -53,6 +53,7 @@ constexpr std::array originRows{
                                    "The source model. With --check, without it a part of the law is left out; with "
                                    "--join, its shapes weigh operators"),
     option<&OriginRequest::map>("origin-map", "FILE", "Read this side file instead of the map that the model carries"),
+    option<&OriginRequest::linesFrom>("lines-from", "FILE.onnx", linesFromHelp),
     option<&OriginRequest::full>("full", "Shorten nothing"),
 };
 constexpr auto dumpRowsOfAll =
@@ -71,7 +72,7 @@ llvm::Error checkLaw(const OriginRequest &request, const origin::OriginFile &fil
   std::vector<std::string> skipped;
   auto violations = origin::check(*file.map, file.model->view(), source ? &source->view() : nullptr, skipped);
   if (source && kindOf(request.source) == FileKind::Onnx && file.map->source.namesKnown) {
-    auto wrong = checkLayers(*file.map, request.source);
+    auto wrong = checkLayers(*file.map, request.source, request.linesFrom, skipped);
     if (!wrong)
       return wrong.takeError();
     llvm::append_range(violations, *wrong);
@@ -292,6 +293,9 @@ llvm::Error dumpOrigins(OriginRequest &request, Words words, const Door &door, V
                      ".origin.json");
   if (request.check)
     return checkLaw(request, file, door, verdict);
+  if (!request.linesFrom.empty())
+    if (llvm::Error error = takeLines(file.map->source, request.linesFrom))
+      return error;
   return joins ? joinProfile(file, context) : printMap(request, file, door);
 }
 

@@ -143,7 +143,7 @@ private:
       return;
     if (kindOf(request.source->path) != FileKind::Onnx)
       llvm::append_range(proof.violations, checkDebugLines(*map, *sourceFile()));
-    else if (auto wrong = checkLayers(*map, request.source->path))
+    else if (auto wrong = checkLayers(*map, request.source->path, "", proof.skipped))
       llvm::append_range(proof.violations, *wrong);
     else
       proof.skipped.push_back(llvm::toString(wrong.takeError()));

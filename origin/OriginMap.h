@@ -131,7 +131,8 @@ struct Listing {
   std::vector<std::string> files;
   std::vector<SourceFrame> frames;
   std::vector<std::vector<uint32_t>> stacks; ///< into `frames`, the innermost first
-  std::vector<BoundInput> bound;             ///< ascending; `content` is that of the file and of these
+  std::string linesFrom;         ///< base name of the file that tells layers and lines, where it is not this one
+  std::vector<BoundInput> bound; ///< ascending; `content` is that of the file and of these
   uint32_t operatorCount() const {
     return subgraphs.empty() ? 0 : subgraphs.back().firstOperator + uint32_t(subgraphs.back().operators.size());
   }

@@ -398,6 +398,9 @@ def pictures():
     one("MaxPool", windows(x, (2, 2), (2, 2), (0, 0, 0, 1), -np.inf).max((4, 5)), x, kernel_shape=[2, 2], strides=[2, 2], ceil_mode=1)
     counts = windows(np.ones_like(x), (3, 3), (1, 1), (1, 1, 1, 1), 0).sum((4, 5))
     sums = windows(x, (3, 3), (1, 1), (1, 1, 1, 1), 0).sum((4, 5))
+    low = x[:, :, :1]  # one row, less than a stride too small for the window: there is a place, of what there is
+    one("MaxPool", low[..., :-1].reshape(low.shape[:3] + (-1, 2)).max(4), low[..., :-1], kernel_shape=[2, 2], strides=[2, 2])
+    one("AveragePool", low[..., :-1].reshape(low.shape[:3] + (-1, 2)).mean(4), low[..., :-1], kernel_shape=[2, 2], strides=[2, 2])
     one("AveragePool", (sums / counts).astype(np.float32), x, kernel_shape=[3, 3], pads=[1, 1, 1, 1])
     one("AveragePool", (sums / 9).astype(np.float32), x, kernel_shape=[3, 3], pads=[1, 1, 1, 1], count_include_pad=1)
     sums = windows(x, (2, 2), (2, 2), (1, 0, 1, 1), 0).sum((4, 5)) / windows(np.ones_like(x), (2, 2), (2, 2), (1, 0, 1, 1), 0).sum((4, 5))
@@ -689,9 +692,9 @@ def refusals():
         refused(where, number(1, 8) + text(7, add) + text(8, number(2, 17)), why)
 
 
-def example():
-    """A convolution as PyTorch exports it, normalised, and its picture as a list."""
-    w, b, m = floats(4, 3, 3, 3), floats(4), floats(4)
+def example(of_last=1):
+    """A convolution as PyTorch exports it, normalised, and its picture as a list. `of_last`: how much larger the weights of its last layer are."""
+    w, b, m, last = floats(4, 3, 3, 3), floats(4), floats(4), floats(5, 64) * np.float32(of_last)
 
     def of(op, inputs, output, line, module="", **attributes):
         # Names and lines as torch.onnx.export(..., verbose=True) writes them, the innermost line first.
@@ -711,7 +714,7 @@ def example():
          of("Reshape", ["/pool/MaxPool_output_0", "/Constant_output_0"], "", 27),
          of("Gemm", ["/Reshape_output_0", "fc.weight", "fc.bias"], "scores", 28, "fc", transB=1)],
         [("image", np.float32, (1, 3, 8, 8))], ["scores"],
-        [("conv.weight", w), ("bn.weight", b), ("bn.mean", m), ("bn.var", np.abs(m) + 1), ("fc.weight", floats(5, 64)), ("fc.bias", floats(5))])
+        [("conv.weight", w), ("bn.weight", b), ("bn.mean", m), ("bn.var", np.abs(m) + 1), ("fc.weight", last), ("fc.bias", floats(5))])
 
 
 def provenance():
@@ -841,6 +844,156 @@ def layers():
             failures.append(f"--source-lines={how} breaks a law")
 
 
+# Of messages of ONNX by name: fields that are traces of who wrote a file, and those that are messages with traces in them.
+TRACES = {"model": ({2, 3, 6, 14}, {7: "graph", 25: "function"}), "graph": ({10, 16}, {1: "node"}), "node": ({3, 6, 9}, {5: "attribute"}),
+          "attribute": ({13}, {6: "graph", 11: "graph"}), "function": ({8, 14}, {7: "node"})}
+
+
+def stripped(data, of="model"):
+    """Without names of nodes, documentation, metadata and who wrote it."""
+    left, at = b"", 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            at += 1
+            value |= (data[at - 1] & 127) << shift
+            shift += 7
+            if data[at - 1] < 128:
+                return value
+
+    drops, holds = TRACES[of]
+    while at < len(data):
+        begin = at
+        tag = varint()
+        size = varint() if tag & 7 in (0, 2) else {1: 8, 5: 4}[tag & 7]
+        content = at
+        at += 0 if tag & 7 == 0 else size
+        if tag >> 3 in holds:
+            left += text(tag >> 3, stripped(data[content:at], holds[tag >> 3]))
+        elif tag >> 3 not in drops:
+            left += data[begin:at]
+    return left
+
+
+def lines_from():
+    """A file that was stripped of its traces has those of the one that it was made of, where the graph is the same."""
+    def told(op, inputs, outputs, line, **attributes):
+        return node(op, inputs, outputs, name="/enc/" + op, doc=f"/home/jane/net.py({line}): forward", **attributes)
+
+    branch = lambda op: graph([told(op, ["x"], [op], 7)], [op])
+    full = model([told("If", ["c"], ["a"], 5, then_branch=branch("Neg"), else_branch=branch("Abs")), told("twice", ["a"], ["b"], 9, domain="own"),
+                  told("LeakyRelu", ["b"], ["y"], 11, alpha=0.25)],
+                 [("x", np.float32, (3,)), ("c", np.bool_, (1,))], ["y"], metadata={"origin": "/home/jane/out.onnx"},
+                 functions=[function("twice", "own", ["i"], ["o"], [told("Add", ["i", "i"], ["o"], 13)])])
+    full += text(8, text(1, "own") + number(2, 1))
+    files = {"full": full, "bare": stripped(full), "other": full.replace(b"LeakyRelu", b"HardSwish"), "torn": full[:-30], "plain": stripped(full).replace(b"Neg", b"Exp")}
+    for name, data in files.items():
+        with open(name + ".onnx", "wb") as file:
+            file.write(data)
+    if any(word in files["bare"] for word in (b"jane", b"/enc", b"net.py")):
+        failures.append("the test's file is not stripped")
+
+    def source(file):
+        listing = json.loads(run("origin-dump", "--json", file).stdout)["source"]
+        return {key: value for key, value in listing.items() if key != "file"}
+
+    run("onnx2circle", "full.onnx", "full.circle")
+    run("onnx2circle", "bare.onnx", "bare.circle")
+    wanted = source("full.circle") | {"lines_from": "full.onnx"}
+    if "stacks" in source("bare.circle") or "net.py" not in str(wanted):
+        failures.append("lines are where none are, or are not where they are")
+    # At the conversion, at any rewriting of it or of what it made, and where maps are told.
+    ways = {"converted": ("onnx2circle", "--lines-from=full.onnx", "bare.onnx"), "rewritten": ("circle2circle", "-O1", "--lines-from=full.onnx", "bare.circle"),
+            "read": ("circle2circle", "-O1", "--lines-from", "full.onnx", "bare.onnx")}
+    for way, words in ways.items():
+        run(*words, way + ".circle")
+        run("circle2circle", "-O1", way + ".circle", way + "2.circle")
+        for file in way + ".circle", way + "2.circle":
+            if source(file) != wanted:
+                failures.append(f"--lines-from, {file}: the source is {source(file)}")
+            with open(file, "rb") as content:
+                if b"/home" in content.read():
+                    failures.append(f"{file} has a home")
+            for words in ("--source=full.onnx",), ("--source=bare.onnx", "--lines-from=full.onnx"), ("--source=full.onnx", "--lines-from=full.onnx"):
+                if (said := run("origin-dump", "--check", *words, file, ok=False)).stdout != "ok\n" or "not checked" in said.stderr:
+                    failures.append(f"{words}, {file}: {said.stdout}{said.stderr}")
+            said = run("origin-dump", "--check", "--source=bare.onnx", file, ok=False)
+            if said.stdout != "ok\n" or "not checked: layers and lines, which are from full.onnx" not in said.stderr:
+                failures.append(f"{file} beside what has no lines: {said.stdout}{said.stderr}")
+    if "LeakyRelu\", net.py:11" not in run("origin-dump", "--lines-from=full.onnx", "--where=net.py:11", "bare.circle").stdout:
+        failures.append("origin-dump --lines-from does not find a line")
+    run("onnx2circle", "--lines-from=full.onnx", "--source-lines=none", "bare.onnx", "none.circle")
+    if "net.py" in str(source("none.circle")) or "/enc/LeakyRelu" not in str(source("none.circle")):
+        failures.append("--lines-from with --source-lines=none")
+    run("onnx2circle", "--lines-from=full.onnx", "--source-lines=full", "bare.onnx", "whole.circle")
+    if "/home/jane/net.py" not in str(source("whole.circle")) or run("origin-dump", "--check", "--source=bare.onnx", "--lines-from=full.onnx", "whole.circle").stdout != "ok\n":
+        failures.append("--lines-from with --source-lines=full")
+    # Lies about it.
+    with open("converted.circle.origin.json") as file:
+        side = file.read()
+    for true, lie, words, law in (('"line": 11', '"line": 12', ("--source=bare.onnx", "--lines-from=full.onnx"), "other lines"),
+                                  ('"lines_from": "full.onnx",', "", ("--source=bare.onnx",), "another layer"),
+                                  ('"name": "/enc/LeakyRelu"', '"name": "/dec/LeakyRelu"', ("--source=bare.onnx", "--lines-from=full.onnx"), "another layer")):
+        with open("lie.json", "w") as file:
+            file.write(side.replace(true, lie))
+        said = run("origin-dump", "--check", *words, "--origin-map", "lie.json", "converted.circle", ok=False)
+        if true not in side or law not in said.stdout or said.returncode != 2:
+            failures.append(f"{true} as {lie}: {said.stdout}{said.stderr}")
+    # Where there is nothing to take, or nobody to take it.
+    with open("sum.origo", "w") as file:
+        file.write("origo 1\nmodel tflite\nsubgraph @main(%x: f32[3]) -> (%y) {\n  %y: f32[3] = ABS(%x)\n}\n")
+    for words, why in ((("bare.onnx", "other.onnx"), "has another graph than the source"), (("plain.onnx", "full.onnx"), "convert the file that it was given"),
+                       (("bare.onnx", "bare.onnx"), "tells no lines, modules or names of nodes either"), (("bare.onnx", "bare.circle"), "from a .onnx file"),
+                       (("bare.onnx", "none.onnx"), "none.onnx"), (("bare.onnx", "torn.onnx"), "torn.onnx"), (("sum.origo", "full.onnx"), "the source is a")):
+        tools = [("circle2circle", "-O1")] + ([("onnx2circle",)] if words[0].endswith("onnx") else [])
+        for tool in tools:
+            said = run(*tool, "--lines-from=" + words[1], words[0], "refused.circle", ok=False)
+            if said.returncode != 1 or why not in said.stderr or os.path.exists("refused.circle"):
+                failures.append(f"{tool} {words}: {said.returncode} {said.stderr}")
+
+
+def agreement():
+    """Which layers of two models agree, by lines of the program and by what they compute, and which part first."""
+    state = seed.get_state()
+    with open("net.onnx", "wb") as file:
+        file.write(example())
+    seed.set_state(state)
+    run("onnx2circle", "net.onnx", "net.circle")
+    run("circle2circle", "-O1", "net.circle", "o1.circle")
+    run("circle2circle", "-O1", "--origin=ignore", "net.circle", "theirs.circle")
+    with open("worse.onnx", "wb") as file:  # the layer of line 28 is another one
+        file.write(example(of_last=1.01))
+    run("onnx2circle", "worse.onnx", "worse.circle")
+    run("circle2circle", "-O1", "--origin=ignore", "worse.circle", "worse1.circle")
+
+    def diff(*words):
+        done = run("origo", "diff", *words)
+        return done.stdout
+
+    # Beside its own source, by the map; and beside what carries none, by what it computes.
+    for a, b in ("net.onnx", "o1.circle"), ("net.circle", "theirs.circle"):
+        said = diff("--by=line", a, b)
+        if "net.py:28" not in said or "parts" in said or " of 0 " in said:
+            failures.append(f"diff {a} {b}: {said}")
+    if "5 of 5 operators related" not in json.loads(diff("--by=line", "--json", "net.circle", "theirs.circle"))["pairing"]:
+        failures.append("diff --json does not say how it pairs")
+    told = json.loads(diff("--by=line", "--json", "net.onnx", "o1.circle"))
+    if told["first"] is not None or told["agree"] != told["tensors"] or {"net.py:25", "net.py:28"} - {row["name"] for row in told["rows"]}:
+        failures.append(f"diff --json: {told}")
+    said = diff("--by=operator", "net.circle", "worse1.circle")
+    if 'the first that computes something else: it should be source operator 10 (FULLY_CONNECTED "scores")' not in said:
+        failures.append(f"diff of other weights: {said}")
+    for words, why in (("--by=layer",), "--by is operator, scope, line or file"), (("--by=scope", "--no-run"), "--no-run does not"):
+        said = run("origo", "diff", *words, "net.circle", "o1.circle", ok=False)
+        if said.returncode != 1 or why not in said.stderr:
+            failures.append(f"{words}: {said.stderr}")
+    said = run("origo", "diff", "--by=scope", "net.onnx", "worse1.circle", ok=False)
+    if said.returncode != 1 or "give what onnx2circle makes of it" not in said.stderr:
+        failures.append(f"diff of nodes that nothing leads to: {said.stderr}")
+
+
 def page():
     """docs/onnx.md lists each operator that is lowered."""
     names = []
@@ -865,6 +1018,10 @@ def main():
         with open(sys.argv[2], "wb") as file:
             file.write(example())
         return
+    if BIN == "--example-stripped":
+        with open(sys.argv[2], "wb") as file:
+            file.write(stripped(example()))
+        return
     if BIN == "--example-of-sizes":
         with open(sys.argv[2], "wb") as file:
             file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
@@ -881,7 +1038,7 @@ def main():
         os.chdir(folder)
         os.mkdir("out")
         os.mkdir("in")
-        for part in *parts, bound, refusals, provenance, layers:
+        for part in *parts, bound, refusals, provenance, layers, lines_from, agreement:
             part()
     for failure in failures:
         print("onnx:", failure)

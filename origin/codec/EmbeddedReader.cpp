@@ -63,6 +63,8 @@ public:
       sourceNames();
       layers();
       lines();
+      if (from.lines_from())
+        map.source.linesFrom = from.lines_from()->str();
     }
     target();
     ledger();

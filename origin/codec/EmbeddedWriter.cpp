@@ -88,13 +88,14 @@ public:
     auto boundVector = bound.count ? column(bound.take()) : 0;
     auto assumptionsVector = columnIfAny(std::exchange(assumptionColumn.bytes, {}));
     auto movedVector = moved.count ? column(moved.take()) : 0;
+    auto linesFrom = names && !listing.linesFrom.empty() ? builder.CreateString(listing.linesFrom) : 0;
     builder.Finish(embedded::CreateOriginMap(
                        builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
                        stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
                        sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
                        targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
                        costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
-                       expressionsVector, boundVector, assumptionsVector, movedVector),
+                       expressionsVector, boundVector, assumptionsVector, movedVector, linesFrom),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }

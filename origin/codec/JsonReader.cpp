@@ -273,6 +273,7 @@ public:
     add("source.frames[]", [](R &r, const Cursor &at) { return at.to(r.map.source.frames.emplace_back()); });
     add("source.stacks", Array);
     add("source.stacks[]", [](R &r, const Cursor &at) { return at.to(r.map.source.stacks.emplace_back()); });
+    add("source.lines_from", [](R &r, const Cursor &at) { return at.to(r.map.source.linesFrom); });
     add("source.bound", Array);
     add("source.bound[]", [](R &r, const Cursor &at) { return at.to(r.map.source.bound.emplace_back()); });
     add("source.signatures", Array);

@@ -201,6 +201,10 @@ private:
       os << '}';
     });
     bound();
+    if (listing.namesKnown && !listing.linesFrom.empty()) {
+      os << ",\n    ";
+      member("lines_from", listing.linesFrom);
+    }
     lines();
     os << "\n  },\n";
   }

@@ -391,6 +391,20 @@ void ceil(Lowering &n, Window &w, llvm::ArrayRef<int32_t> in) {
   }
 }
 
+/// An input that is less than a stride too small for a window: the formula of ONNX has no place for it, while its shape
+/// inference and ONNX Runtime, which divide toward zero, have one, of what there is. So it is padded behind. Is it?
+bool fitSmall(Window &w, llvm::ArrayRef<int32_t> in) {
+  bool any = false;
+  for (size_t i = 0; i < w.size.size() && !w.same; ++i) {
+    int64_t missing = (w.size[i] - 1) * w.dilation[i] + 1 - in[i] - w.before[i] - w.after[i];
+    if (in[i] < 1 || missing <= 0 || missing >= w.stride[i])
+      continue;
+    w.after[i] += missing;
+    any = true;
+  }
+  return any;
+}
+
 Expr pooled(Op code, Expr x, const Window &w) {
   return op(code, {std::move(x)})
       .with("padding", w.same ? padSame : padValid)
@@ -475,6 +489,7 @@ template <bool isMax> std::optional<Expr> overWindows(Lowering &n, Tensor x, con
       return none(why, "how often it fits depends on a size that is not known before run time");
     ceil(n, w, in);
   }
+  ceils |= fitSmall(w, in);
   if (isLargerThan(w, in))
     return none(why, windowTooLarge);
   if (rank > 4 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
@@ -548,6 +563,7 @@ std::optional<Expr> placesOfMaxima(Lowering &n, Tensor x, const char *&why) {
   Window w = *known;
   if (ceils)
     ceil(n, w, in);
+  fitSmall(w, in);
   if (isLargerThan(w, in))
     return none(why, windowTooLarge);
   int64_t taps = 1, apart = 1;

@@ -264,6 +264,7 @@ class Model:
         remarks: Optional[Path] = None,
         hot: Optional[Path] = None,
         fuel: Optional[int] = None,
+        lines_from: Optional[Path] = None,
         origin: Literal["continue", "restart", "ignore"] = "continue",
         embed_origin: Literal["names", "full", "ids", "none"] = "names",
         sparsify_tensor: Optional[str] = None,

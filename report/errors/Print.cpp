@@ -61,30 +61,6 @@ struct Firsts {
   }
 };
 
-/// The name of the layer that makes a tensor: as exporters told it, or else the tensor's own.
-llvm::StringRef layerName(const ErrorReport &report, const Value &value) {
-  llvm::StringRef name;
-  if (const Operator *maker = value.producer(); maker && report.listing)
-    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
-      const origin::SourceOperator *op = report.listing->findOperator(id);
-      if (op && op->layer && name.empty())
-        name = report.listing->nameOf(*op);
-    });
-  return name.empty() ? value.name.text() : name;
-}
-
-/// The line of a program that called what makes a tensor; empty: it is not known.
-std::string lineOf(const ErrorReport &report, const Value &value, bool fileOnly = false) {
-  std::string line;
-  if (const Operator *maker = value.producer(); maker && report.listing)
-    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
-      const origin::SourceOperator *op = report.listing->findOperator(id);
-      if (const origin::SourceFrame *frame = op && line.empty() ? report.listing->frameOf(*op) : nullptr)
-        line = printable(fileOnly ? report.listing->files[frame->file] : report.listing->lineOf(*frame));
-    });
-  return line;
-}
-
 ColorSlots slotsFor(const ErrorReport &report, const ErrorMetric &metric) {
   std::optional<double> low, high;
   for (const ErrorRow &row : report.rows)
@@ -98,6 +74,28 @@ ColorSlots slotsFor(const ErrorReport &report, const ErrorMetric &metric) {
 }
 
 } // namespace
+
+llvm::StringRef layerNameOf(const ErrorReport &report, const Value &value) {
+  llvm::StringRef name;
+  if (const Operator *maker = value.producer(); maker && report.listing)
+    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
+      const origin::SourceOperator *op = report.listing->findOperator(id);
+      if (op && op->layer && name.empty())
+        name = report.listing->nameOf(*op);
+    });
+  return name.empty() ? value.name.text() : name;
+}
+
+std::string lineOf(const ErrorReport &report, const Value &value, bool fileOnly) {
+  std::string line;
+  if (const Operator *maker = value.producer(); maker && report.listing)
+    report.source.sets.forEach(maker->origins, [&](uint32_t id) {
+      const origin::SourceOperator *op = report.listing->findOperator(id);
+      if (const origin::SourceFrame *frame = op && line.empty() ? report.listing->frameOf(*op) : nullptr)
+        line = printable(fileOnly ? report.listing->files[frame->file] : report.listing->lineOf(*frame));
+    });
+  return line;
+}
 
 std::optional<double> ownSteps(const ErrorRow &row) {
   return row.own.empty() ? std::nullopt : row.own.figures(row.scale).srmse;
@@ -154,7 +152,7 @@ void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrde
 void printErrorsBy(const ErrorReport &report, ErrorsBy by, const ErrorMetric &metric, llvm::raw_ostream &os) {
   Scopes scopes;
   for (const ErrorRow &row : report.rows)
-    scopes.add(layerName(report, *row.value));
+    scopes.add(layerNameOf(report, *row.value));
   struct Line {
     ScopeLine scope;
     const ErrorRow *worst;
@@ -166,7 +164,7 @@ void printErrorsBy(const ErrorReport &report, ErrorsBy by, const ErrorMetric &me
   for (const ErrorRow &row : report.rows) {
     if (!row.unmeasured.empty())
       continue;
-    auto keys = by == ErrorsBy::Scope ? scopes.linesOf(layerName(report, *row.value))
+    auto keys = by == ErrorsBy::Scope ? scopes.linesOf(layerNameOf(report, *row.value))
                                       : std::vector<ScopeLine>{{1, lineOf(report, *row.value, by == ErrorsBy::File)}};
     for (ScopeLine &scope : keys) {
       if (scope.key.empty())

@@ -24,6 +24,11 @@ double blameOf(const ErrorRow &row, const ErrorMetric &metric);
 /// Own error, root of the mean square, in steps of the quantisation.
 std::optional<double> ownSteps(const ErrorRow &row);
 
+/// The name of the layer that makes a tensor: as exporters told it, or else the tensor's own.
+llvm::StringRef layerNameOf(const ErrorReport &report, const Value &value);
+/// The line of a program that called what makes a tensor, or its file; empty: it is not known.
+std::string lineOf(const ErrorReport &report, const Value &value, bool fileOnly = false);
+
 enum class ErrorOrder { Blame, Execution };
 /// A line a tensor.
 void printErrors(const ErrorReport &report, const ErrorMetric &metric, ErrorOrder order, llvm::raw_ostream &os);

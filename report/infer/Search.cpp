@@ -206,8 +206,14 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
       allowed.absolute += 0.501 * from->quantum;
     // What it cannot hold is the nearest that it can; but so are many others.
     auto held = saturates ? from->clampedTo(*mine) : std::nullopt;
-    auto steps =
-        scaled ? scaledStepsBetween(*from, *mine, allowed) : stepsBetween(held ? *held : *from, *mine, allowed);
+    // What was folded in another order is off in the last digits, and that is no scale.
+    if (scaled)
+      allowed.absolute += 1e-6 * mine->most;
+    auto steps = stepsBetween(held ? *held : *from, *mine, allowed);
+    if (scaled && !steps) {
+      allowed.absolute -= 1e-6 * mine->most;
+      steps = scaledStepsBetween(*from, *mine, allowed);
+    }
     if (!steps)
       continue;
     FoundTensor &known = found[&constant];
