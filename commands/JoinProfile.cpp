@@ -197,7 +197,10 @@ CompareFormat compareFormat(const JoinContext &context) {
   return context.json ? CompareFormat::Json : context.csv ? CompareFormat::Csv : CompareFormat::Table;
 }
 CompareBy compareBy(const JoinRequest &request) {
-  return request.by == By::Scope ? CompareBy::Scope : CompareBy::Operator;
+  return request.by == By::Scope  ? CompareBy::Scope
+         : request.by == By::Line ? CompareBy::Line
+         : request.by == By::File ? CompareBy::File
+                                  : CompareBy::Operator;
 }
 
 /// Both files that an option names; nothing where it is not given.
@@ -256,8 +259,8 @@ std::vector<Choice> profileFormatChoices() {
 
 llvm::Error compareWith(const std::string &other, const JoinContext &context) {
   const JoinRequest &request = context.request;
-  if (request.by && request.by != By::Operator && request.by != By::Scope)
-    return makeError("--compare goes --by=operator (default) or --by=scope");
+  if (request.by == By::Row || request.by == By::Type || request.by == By::Pass)
+    return makeError("--compare goes --by=operator (default), scope, line or file");
   auto first = openFile(context.model);
   if (!first)
     return first.takeError();

@@ -994,6 +994,36 @@ def agreement():
         failures.append(f"diff of nodes that nothing leads to: {said.stderr}")
 
 
+def comparing():
+    """Results and profiles of one source, compared by the lines of the program that made it."""
+    with open("net.onnx", "wb") as file:
+        file.write(example())
+    run("onnx2circle", "net.onnx", "net.circle")
+    run("circle2circle", "-O1", "net.circle", "o1.circle")
+    told = json.loads(run("origin-dump", "--compare", "--by=line", "--json", "net.circle", "o1.circle").stdout)
+    rows = {row["line"]: row["changed"] for row in told["by_line"]}
+    if rows.get("net.py:25") != 2 or "net.py:28" not in rows:
+        failures.append(f"two results by line: {told}")
+    files = json.loads(run("origin-dump", "--compare", "--by=file", "--json", "net.circle", "o1.circle").stdout)["by_file"]
+    if "net.py" not in {row["file"] for row in files} or sum(row["a_bytes"] for row in files) != sum(row["a_bytes"] for row in told["by_line"]):
+        failures.append(f"two results by file: {files}")
+    for name in "net", "o1":
+        with open(name + ".csv", "w") as file:
+            file.write("name,ms\n" + "".join(f"{op['outputs'][0]},{1 + i}\n" for i, op in enumerate(json.loads(run("origin-dump", "--json", name + ".circle").stdout)["target"]["subgraphs"][0]["operators"])))
+        with open(name + ".json", "w") as file:
+            file.write(run("origin-dump", "--join", name + ".csv", "--json", name + ".circle").stdout)
+    with open("o1.json") as file:
+        joined = json.load(file)
+    lines = {row["line"]: row["ns"] for row in joined["by_line"]}
+    if lines.get("net.py:28") != sum(row["ns"] for row in joined["by_operator"] if row.get("line") == "net.py:28"):
+        failures.append(f"a profile by line: {joined['by_line']}")
+    said = run("origin-dump", "--compare", "--by=line", "net.json", "o1.json").stdout
+    if "LEVEL LINE" not in said or "1 net.py:28" not in said:
+        failures.append(f"two profiles by line: {said}")
+    if "operator (default), scope, line or file" not in run("origin-dump", "--compare", "--by=pass", "net.json", "o1.json", ok=False).stderr:
+        failures.append("--compare --by=pass is taken")
+
+
 def page():
     """docs/onnx.md lists each operator that is lowered."""
     names = []
@@ -1038,7 +1068,7 @@ def main():
         os.chdir(folder)
         os.mkdir("out")
         os.mkdir("in")
-        for part in *parts, bound, refusals, provenance, layers, lines_from, agreement:
+        for part in *parts, bound, refusals, provenance, layers, lines_from, agreement, comparing:
             part()
     for failure in failures:
         print("onnx:", failure)

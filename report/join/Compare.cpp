@@ -1,7 +1,6 @@
 #include "report/join/Compare.h"
 
 #include "report/Columns.h"
-#include "report/Scopes.h"
 #include "report/join/Print.h"
 #include "report/profile/Readers.h"
 
@@ -40,12 +39,15 @@ llvm::Expected<JoinSummary> report::readJoinSummary(llvm::StringRef text) {
   summary.fingerprint = file["source"]["fingerprint"].get<std::string>();
   for (const json &entry : file["by_operator"]) {
     uint64_t id = 0, ns = 0;
+    const auto line = entry.is_object() ? entry.find("line") : entry.end();
     if (!toNumber(entry, "id", id) || id > UINT32_MAX || !toNumber(entry, "ns", ns) || ns > attributed ||
         !entry.contains("name") || !entry["name"].is_string())
       return makeError("by_operator: a row has no id, name and time, or more time than all have");
     attributed -= ns;
     if (!summary.operators.try_emplace(static_cast<uint32_t>(id), entry["name"].get<std::string>(), ns).second)
       return makeError("by_operator: source operator " + llvm::Twine(id) + " is there twice");
+    if (line != entry.end() && line->is_string())
+      summary.lines[static_cast<uint32_t>(id)] = line->get<std::string>();
   }
   uint64_t rest = summary.total;
   if (attributed)
@@ -62,22 +64,23 @@ llvm::Expected<JoinSummary> report::readJoinSummary(llvm::StringRef text) {
 
 namespace {
 
-/// A source operator, or a scope of them. Where only one of the sources has the operator, the other id is left out.
+/// A source operator, or a sum of them. Where only one of the sources has the operator, the other id is left out.
 struct Line {
   std::optional<uint32_t> aId, bId;
   std::string name;
   uint64_t a = 0, b = 0;
-  unsigned level = 0; ///< of a scope
+  unsigned level = 0;     ///< of a scope
+  std::string place = {}; ///< the line of a program that called it
 };
 
 /// By what both take together, falling.
-std::vector<Line> byScope(llvm::ArrayRef<Line> operators) {
+std::vector<Line> addedUp(llvm::ArrayRef<Line> operators, CompareBy by) {
   Scopes scopes;
   for (const Line &op : operators)
     scopes.add(op.name);
   std::map<std::pair<std::string, unsigned>, Line> sums;
   for (const Line &op : operators)
-    for (const ScopeLine &scope : scopes.linesOf(op.name)) {
+    for (const ScopeLine &scope : sumsOf(by, scopes, op.name, op.place)) {
       Line &sum = sums[{scope.key, scope.level}];
       sum.name = scope.key, sum.level = scope.level;
       sum.a += op.a, sum.b += op.b;
@@ -127,6 +130,21 @@ std::string level(const Line &line) { return line.level ? std::to_string(line.le
 
 } // namespace
 
+llvm::StringRef report::nameOf(CompareBy by) {
+  return by == CompareBy::Scope  ? "scope"
+         : by == CompareBy::Line ? "line"
+         : by == CompareBy::File ? "file"
+                                 : "operator";
+}
+
+std::vector<ScopeLine> report::sumsOf(CompareBy by, const Scopes &scopes, llvm::StringRef name, llvm::StringRef line) {
+  if (by == CompareBy::Scope)
+    return scopes.linesOf(name);
+  if (line.empty())
+    return {{1, "(no line)"}};
+  return {{1, (by == CompareBy::File ? line.rsplit(':').first : line).str()}};
+}
+
 llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const JoinSummary &b, CompareBy by,
                                                  CompareFormat format, const CompareTable &table,
                                                  llvm::raw_ostream &os) {
@@ -151,9 +169,14 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
   if (sameSource)
     llvm::sort(lines, [](const Line &x, const Line &y) { return x.aId < y.aId; });
   size_t operators = lines.size();
-  bool scopes = by == CompareBy::Scope;
-  if (scopes)
-    lines = byScope(lines);
+  for (Line &line : lines) {
+    auto place = line.aId ? a.lines.find(*line.aId) : a.lines.end();
+    auto other = line.bId ? b.lines.find(*line.bId) : b.lines.end();
+    line.place = place != a.lines.end() ? place->second : other != b.lines.end() ? other->second : "";
+  }
+  bool sums = by != CompareBy::Operator;
+  if (sums)
+    lines = addedUp(lines, by);
   size_t all = lines.size();
   if (format == CompareFormat::Table) {
     auto key = [&](const Line &line) {
@@ -170,12 +193,12 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
   lines.push_back({{}, {}, "(synthetic)", a.synthetic, b.synthetic, 1});
   lines.push_back({{}, {}, "(unattributed)", a.unattributed, b.unattributed, 1});
   lines.push_back({{}, {}, "(total)", a.total, b.total});
-  bool bothIds = !sameSource && !scopes;
+  bool bothIds = !sameSource && !sums;
 
   if (format == CompareFormat::Csv) {
-    os << (scopes ? "level,scope" : bothIds ? "id,b_id,name" : "id,name") << ",a_ns,b_ns\n";
+    os << (sums ? "level," + nameOf(by).str() : bothIds ? std::string("id,b_id,name") : "id,name") << ",a_ns,b_ns\n";
     for (const Line &line : lines)
-      os << (scopes ? level(line) : number(line.aId)) << ',' << (bothIds ? number(line.bId) + "," : "")
+      os << (sums ? level(line) : number(line.aId)) << ',' << (bothIds ? number(line.bId) + "," : "")
          << csvText(line.name) << ',' << line.a << ',' << line.b << '\n';
   } else if (format == CompareFormat::Json) {
     using ordered = nlohmann::ordered_json;
@@ -186,22 +209,22 @@ llvm::Expected<std::string> report::compareJoins(const JoinSummary &a, const Joi
     auto orNull = [](std::optional<uint32_t> id) { return id ? ordered(*id) : ordered(); };
     ordered rows = ordered::array();
     for (const Line &line : llvm::ArrayRef(lines).take_front(named)) {
-      ordered row = scopes ? ordered{{"level", line.level}} : ordered{{"id", orNull(line.aId)}};
+      ordered row = sums ? ordered{{"level", line.level}} : ordered{{"id", orNull(line.aId)}};
       if (bothIds)
         row["b_id"] = orNull(line.bId);
-      row[scopes ? "scope" : "name"] = origin::replaceInvalidUtf8(line.name);
+      row[sums ? nameOf(by).str() : "name"] = origin::replaceInvalidUtf8(line.name);
       row.update({{"a_ns", line.a}, {"b_ns", line.b}});
       rows.push_back(std::move(row));
     }
-    ordered all = {{"a", totals(a)}, {"b", totals(b)}, {scopes ? "by_scope" : "by_operator", rows}};
+    ordered all = {{"a", totals(a)}, {"b", totals(b)}, {"by_" + nameOf(by).str(), rows}};
     os << all.dump(1, ' ', false, ordered::error_handler_t::replace) << '\n';
   } else {
     printColumns(
-        {"A MS", "B MS", "B-A MS", "B/A %", scopes ? "LEVEL SCOPE" : "SOURCE OPERATOR"}, lines.size(),
+        {"A MS", "B MS", "B-A MS", "B/A %", sums ? "LEVEL " + nameOf(by).upper() : "SOURCE OPERATOR"}, lines.size(),
         [&](size_t i) -> Cells {
           const Line &line = lines[i];
           std::string name = i < named ? shortName(line.name, table.full ? ~size_t{0} : 60) : line.name;
-          std::string id = scopes ? level(line) : line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
+          std::string id = sums ? level(line) : line.aId || !line.bId ? number(line.aId) : "B:" + number(line.bId);
           return {milliseconds(line.a), milliseconds(line.b),
                   line.b < line.a ? "-" + milliseconds(line.a - line.b) : milliseconds(line.b - line.a),
                   line.a ? percent(line.b, line.a) : "-", id + (id.empty() ? "" : " ") + name};

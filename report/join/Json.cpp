@@ -51,6 +51,9 @@ json linesJson(const Join &join, const MapNames &names, By by, const char *key, 
       object["level"] = line.level;
     object[key] = text(line.key);
     object["ns"] = line.ns;
+    if (const SourceFrame *frame =
+            by == By::Operator ? names.map.source.frameOf(*names.sourceOperator(line.id)) : nullptr)
+      object["line"] = text(names.map.source.lineOf(*frame));
     if (by == By::Pass) {
       object["operators"] = line.written;
       object["source_operators"] = line.source;
@@ -92,6 +95,10 @@ void report::printJoinJson(const Join &join, const MapNames &names, const Join *
   list("by_type", By::Type, "op");
   list("by_scope", By::Scope, "scope");
   list("by_pass", By::Pass, "pass");
+  if (!names.map.source.stacks.empty()) {
+    list("by_line", By::Line, "line");
+    list("by_file", By::File, "file");
+  }
   os << ",\n \"source\": ";
   write({{"file", text(names.map.source.file)}, {"fingerprint", "sha256:" + hex(names.map.source.fingerprint)}}, os);
   os << "}\n";

@@ -48,8 +48,12 @@ ResultSummary report::summarize(Imported &result) {
   ResultSummary summary;
   summary.fingerprint = "sha256:" + origin::hex(source.fingerprint);
   summary.layers.resize(source.operatorCount());
-  for (uint32_t id = 0; id < summary.layers.size(); ++id)
-    summary.layers[id].name = source.nameOf(*source.findOperator(id));
+  for (uint32_t id = 0; id < summary.layers.size(); ++id) {
+    const origin::SourceOperator &op = *source.findOperator(id);
+    summary.layers[id].name = source.nameOf(op);
+    if (const origin::SourceFrame *frame = source.frameOf(op))
+      summary.layers[id].line = source.lineOf(*frame);
+  }
   ModelMetrics metrics = metricsOf(model, source, nullptr, {});
   for (const auto &graph : model.subgraphs)
     for (const Operator &op : graph->operators) {
@@ -98,7 +102,7 @@ llvm::Expected<ErrorSummary> report::readErrorSummary(llvm::StringRef text) {
 
 namespace {
 
-/// A layer or a scope; index 0 is of A, 1 of B.
+/// A layer or a sum of them; index 0 is of A, 1 of B.
 struct Line {
   std::optional<uint32_t> id;
   unsigned level = 0;
@@ -106,7 +110,8 @@ struct Line {
   std::array<std::string, 2> became;
   std::array<uint64_t, 2> bytes{}, ns{};
   std::array<std::optional<double>, 2> error{};
-  size_t changed = 0; ///< layers that became something else
+  size_t changed = 0;     ///< layers that became something else
+  std::string place = {}; ///< the line of a program that called it
 };
 
 template <class T> T change(const std::array<T, 2> &both) {
@@ -119,14 +124,14 @@ bool differs(const Line &line) {
   return line.changed || change(line.bytes) || change(line.ns) || line.error[0] != line.error[1];
 }
 
-std::vector<Line> byScope(llvm::ArrayRef<Line> layers) {
+std::vector<Line> addedUp(llvm::ArrayRef<Line> layers, CompareBy by) {
   Scopes scopes;
   for (const Line &layer : layers)
     scopes.add(layer.name);
   std::map<std::pair<std::string, unsigned>, size_t> places;
   std::vector<Line> lines;
   for (const Line &layer : layers)
-    for (const ScopeLine &scope : scopes.linesOf(layer.name)) {
+    for (const ScopeLine &scope : sumsOf(by, scopes, layer.name, layer.place)) {
       auto [place, isNew] = places.try_emplace({scope.key, scope.level}, lines.size());
       if (isNew)
         lines.push_back({{}, scope.level, scope.key, {}});
@@ -176,6 +181,7 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     const LayerOfResult &x = a.layers[id], &y = b.layers[id];
     Line &line = lines.emplace_back(Line{id, 0, x.name, {x.became, y.became}, {x.bytes, y.bytes}});
     changed += line.changed = x.became != y.became;
+    line.place = x.line;
     auto timeIn = [&](const JoinSummary &times) {
       auto found = times.operators.find(id);
       return found == times.operators.end() ? 0 : found->second.second;
@@ -189,10 +195,10 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     if (figures.errors)
       line.error = {errorIn(figures.errors->first), errorIn(figures.errors->second)};
   }
-  bool scopes = by == CompareBy::Scope, times = figures.times.has_value(), errors = figures.errors.has_value();
+  bool sums = by != CompareBy::Operator, times = figures.times.has_value(), errors = figures.errors.has_value();
   size_t layers = lines.size();
-  if (scopes)
-    lines = byScope(lines);
+  if (sums)
+    lines = addedUp(lines, by);
   if (format == CompareFormat::Table) {
     if (!table.full)
       llvm::erase_if(lines, [](const Line &line) { return !differs(line); });
@@ -224,12 +230,12 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     };
     ordered rows = ordered::array();
     for (const Line &line : lines) {
-      ordered row = scopes ? ordered{{"level", line.level}} : ordered{{"id", *line.id}};
-      row[scopes ? "scope" : "name"] = origin::replaceInvalidUtf8(line.name);
-      if (scopes)
+      ordered row = sums ? ordered{{"level", line.level}} : ordered{{"id", *line.id}};
+      row[sums ? nameOf(by).str() : "name"] = origin::replaceInvalidUtf8(line.name);
+      if (sums)
         row["changed"] = line.changed;
       for (auto [side, prefix] : {std::pair(0, std::string("a_")), std::pair(1, std::string("b_"))}) {
-        if (!scopes)
+        if (!sums)
           row[prefix + "became"] = line.became[side];
         row[prefix + "bytes"] = line.bytes[side];
         if (times)
@@ -242,19 +248,19 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
     ordered file = {{"source", {{"fingerprint", a.fingerprint}}},
                     {"a", totals(a, times ? &figures.times->first : nullptr)},
                     {"b", totals(b, times ? &figures.times->second : nullptr)},
-                    {scopes ? "by_scope" : "by_operator", rows}};
+                    {"by_" + nameOf(by).str(), rows}};
     if (errors)
       file["metric"] = origin::replaceInvalidUtf8(figures.errors->first.metric);
     os << file.dump(1, ' ', false, ordered::error_handler_t::replace) << '\n';
     return "";
   }
   if (format == CompareFormat::Csv) {
-    os << (scopes ? "level,scope,changed" : "id,name,a_became,b_became") << ",a_bytes,b_bytes"
+    os << (sums ? "level," + nameOf(by).str() + ",changed" : "id,name,a_became,b_became") << ",a_bytes,b_bytes"
        << (times ? ",a_ns,b_ns" : "") << (errors ? ",a_error,b_error" : "") << '\n';
     auto number = [](std::optional<double> error) { return error ? shortest(*error) : std::string(); };
     for (const Line &line : lines) {
-      os << (scopes ? line.level : *line.id) << ',' << csvText(line.name) << ',';
-      if (scopes)
+      os << (sums ? line.level : *line.id) << ',' << csvText(line.name) << ',';
+      if (sums)
         os << line.changed;
       else
         os << csvText(line.became[0]) << ',' << csvText(line.became[1]);
@@ -284,9 +290,9 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
   std::vector<size_t> right;
   for (size_t i = 0; i < head.size(); ++i)
     right.push_back(i);
-  if (scopes) {
+  if (sums) {
     right.insert(right.end(), {head.size(), head.size() + 1});
-    head.insert(head.end(), {"CHANGED", "LEVEL", "SCOPE"});
+    head.insert(head.end(), {"CHANGED", "LEVEL", nameOf(by).upper()});
   } else {
     head.insert(head.end(), {"SOURCE OPERATOR", "A", "B"});
   }
@@ -301,7 +307,7 @@ llvm::Expected<std::string> report::compareResults(const ResultSummary &a, const
         if (errors)
           cells.insert(cells.end(), {shown(line.error[0]), shown(line.error[1])});
         std::string name = i < named ? shortName(line.name, width) : line.name;
-        if (scopes) {
+        if (sums) {
           cells.insert(cells.end(), {i < named ? std::to_string(line.changed) : "",
                                      i < named ? std::to_string(line.level) : "", name});
         } else {

@@ -18,13 +18,14 @@ struct LayerOfResult {
   std::string name;   ///< untrusted
   std::string became; ///< "CONV_2D+RELU6 i8"; of one that is gone its fate, "(identity)"
   uint64_t bytes = 0; ///< its share of the constants
+  std::string line;   ///< of the program that called it; empty: not known
 };
 
 struct ResultSummary {
-  std::string fingerprint; ///< of the source
-  std::vector<LayerOfResult> layers;        ///< by source operator
-  size_t operators = 0, synthetic = 0;      ///< written ones
-  uint64_t bytes = 0, syntheticBytes = 0;   ///< of constants
+  std::string fingerprint;                ///< of the source
+  std::vector<LayerOfResult> layers;      ///< by source operator
+  size_t operators = 0, synthetic = 0;    ///< written ones
+  uint64_t bytes = 0, syntheticBytes = 0; ///< of constants
 };
 ResultSummary summarize(Imported &result);
 
@@ -41,8 +42,9 @@ struct ResultFigures {
   std::optional<std::pair<ErrorSummary, ErrorSummary>> errors;
 };
 
-/// The table has the layers in which the two differ, `table.full` all, JSON and CSV all by id. With CompareOrder::Change they
-/// go by the change in time where that is known, else in error, else in bytes. The result is a line for the user.
+/// The table has the layers in which the two differ, `table.full` all, JSON and CSV all by id. With
+/// CompareOrder::Change they go by the change in time where that is known, else in error, else in bytes. The result is
+/// a line for the user.
 llvm::Expected<std::string> compareResults(const ResultSummary &a, const ResultSummary &b, const ResultFigures &figures,
                                            CompareBy by, CompareFormat format, const CompareTable &table,
                                            llvm::raw_ostream &os);

@@ -19,7 +19,7 @@ std::vector<RolledUp> byFallingTime(const std::map<std::string, uint64_t> &times
 }
 
 /// What is of no source operator has lines too, so that those of level 1 add up to the total.
-std::vector<RolledUp> byScope(const Join &join, const MapNames &names) {
+std::vector<RolledUp> timesByScope(const Join &join, const MapNames &names) {
   Scopes scopes;
   for (const SourceSubgraph &graph : names.map.source.subgraphs)
     for (const SourceOperator &op : graph.operators)
@@ -82,7 +82,7 @@ std::vector<RolledUp> report::rollUp(const Join &join, const MapNames &names, By
   if (by == By::Pass)
     return byPass(join, names, source);
   if (by == By::Scope)
-    return byScope(join, names);
+    return timesByScope(join, names);
   std::vector<RolledUp> lines;
   std::map<std::string, uint64_t> times;
   for (auto [id, ns] : timeByOperator(join)) {
