@@ -142,8 +142,8 @@ public:
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.
   unsigned movementsInARow(Tensor tensor) const;
-  /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None:
-  /// there are others in between, or it is not known before run time.
+  /// What the reshapes, transposes and repetitions of the match that lead from one tensor to another do with its
+  /// elements. None: there are others in between, or it is not known before run time.
   std::optional<Moves> moves(Tensor from, Tensor to);
   /// Is each use of a constant this operand of an operator like `op`, whose result goes into one like the root, with
   /// one reshape in between at most? A rule that gives one of them a changed copy then does so to all, and the constant
@@ -204,6 +204,7 @@ private:
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
   bool isAll(Tensor constant, double number) const;
+  bool repeats(Chain &chain, Operator &op);
   /// The first element of a dense constant of floats that has any.
   std::optional<float> firstOf(Tensor constant) const;
   /// Are the shapes of all operands known?

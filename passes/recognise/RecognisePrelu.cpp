@@ -19,7 +19,8 @@ static Rule ofTwoParts() {
   auto least = minimum(x, 0.0), most = relu(negated(x)), mostToo = maximum(negated(x), 0.0);
   auto opposite = most | mostToo;
   auto back = -opposite, backToo = 0.0 - opposite;
-  auto part = c * (twice | twiceNegated | least | opposite | back | backToo);
+  auto rest = x - positiveOf(x);
+  auto part = c * (twice | twiceNegated | least | rest | opposite | back | backToo);
   auto difference = positiveOf(x) - part;
   auto pattern = (positiveOf(x) + (halved | part)) | difference;
   return {"slope", "not relu(x) + α times the negative part", pattern, [=](Match &m) {
@@ -38,26 +39,69 @@ static Rule ofTwoParts() {
           }};
 }
 
+/// relu(x) − relu(c · x) with c ≤ 0, whose multiple went into what is bounded
+static Rule ofScaledPart() {
+  auto x = any(), c = constant();
+  return {"scaled-part", "not relu(x) less the positive part of a multiple", positiveOf(x) - positiveOf(x * c),
+          [=](Match &m) {
+            if (const char *why = slopeRefusal(m, m[x], m[c]))
+              return decline(why);
+            if (!m.every(m[c], [](double n) { return n <= 0; }))
+              return decline("the multiple has the sign of x");
+            return m.replace(op(Op::PRELU, {x, fold(-c)}));
+          }};
+}
+
+/// a · x + b · |x| with a + b = 1 → prelu(x, a − b)
+static Rule ofMagnitude() {
+  auto x = any(), a = constant(), b = constant();
+  return {"magnitude", "not the sum of multiples of x and its magnitude", x * a + op(Op::ABS, {x}) * b, [=](Match &m) {
+            const char *why = slopeRefusal(m, m[x], m[a]);
+            if (why || (why = slopeRefusal(m, m[x], m[b])))
+              return decline(why);
+            if (!m.everyOf(a + b, [](float, float, float sum) { return std::abs(sum - 1) <= 6e-8F; }))
+              return decline("the multiples do not make one together");
+            return m.replace(op(Op::PRELU, {x, fold(a - b)}));
+          }};
+}
+
+/// A multiple of x by a constant, or what it is divided by.
+struct Multiple {
+  explicit Multiple(Expr x) : x(x) {}
+  Expr x, factor = constant(), divisor = constant(), product = x * factor, quotient = x / divisor;
+  Expr either = product | quotient;
+  Tensor number(Match &m) const { return m.has(quotient) ? m[divisor] : m[factor]; }
+  const char *refusal(Match &m) const {
+    if (m.has(quotient) && !m.every(m[divisor], [](double n) { return std::abs(n) > 1e-37; }))
+      return "the divisor is zero, or nearly so";
+    return slopeRefusal(m, m[x], number(m));
+  }
+  Expr slope(Match &m) const { return m.has(quotient) ? fold(1.0 / divisor) : factor; }
+};
+
 /// x > 0 ? x : α·x
 static Rule bySelecting() {
-  auto x = any(), slope = constant();
-  return {"selected", "not x or a multiple of it, by its sign", byTheSignOf(x, x, x * slope), [=](Match &m) {
-            const char *why = slopeRefusal(m, m[x], m[slope]);
-            return why ? decline(why) : m.replace(op(Op::PRELU, {x, slope}));
+  auto x = any();
+  Multiple multiple(x);
+  return {"selected", "not x or a multiple of it, by its sign", byTheSignOf(x, x, multiple.either), [=](Match &m) {
+            const char *why = multiple.refusal(m);
+            return why ? decline(why) : m.replace(op(Op::PRELU, {x, multiple.slope(m)}));
           }};
 }
 
 /// max(x, α·x) with 0 < α ≤ 1, and min(x, α·x) with α ≥ 1
 static Rule byBound() {
-  auto x = any(), slope = constant();
-  auto greater = maximum(x, x * slope), lesser = minimum(x, x * slope);
+  auto x = any();
+  Multiple multiple(x);
+  auto greater = maximum(x, multiple.either), lesser = minimum(x, multiple.either);
   return {"bound", "not the greater or lesser of x and a multiple of it", greater | lesser, [=](Match &m) {
-            if (const char *why = slopeRefusal(m, m[x], m[slope]))
+            if (const char *why = multiple.refusal(m))
               return decline(why);
-            if (!(m.has(greater) ? m.every(m[slope], [](double n) { return n > 0 && n <= 1; })
-                                 : m.every(m[slope], [](double n) { return n >= 1; })))
+            if (!(m.has(greater) != m.has(multiple.quotient)
+                      ? m.every(multiple.number(m), [](double n) { return n > 0 && n <= 1; })
+                      : m.every(multiple.number(m), [](double n) { return n >= 1; })))
               return decline("the multiple is the greater one where it should not be");
-            return m.replace(op(Op::PRELU, {x, slope}));
+            return m.replace(op(Op::PRELU, {x, multiple.slope(m)}));
           }};
 }
 
@@ -72,14 +116,14 @@ static Rule oneSlope() {
 }
 
 Pass RecognisePrelu() {
-  return {
-      "recognise-prelu",
-      "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), x > 0 ? x : a * x, max(x, a * x) "
-      "-> prelu(x, a), or leaky_relu(x) where a is one number",
-      Phase::Recognise,
-      true,
-      {{"fuse_prelu", {}}},
-      {ofTwoParts(), bySelecting(), byBound(), oneSlope()}};
+  return {"recognise-prelu",
+          "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), relu(x) - relu(-a * x), "
+          "(1+a)/2 * x + (1-a)/2 * |x|, x > 0 ? x : a * x, max(x, a * x) "
+          "-> prelu(x, a), or leaky_relu(x) where a is one number",
+          Phase::Recognise,
+          true,
+          {{"fuse_prelu", {}}},
+          {ofTwoParts(), ofScaledPart(), ofMagnitude(), bySelecting(), byBound(), oneSlope()}};
 }
 
 } // namespace origo
