@@ -34,6 +34,12 @@ inline const char *readLinear(Node op, Linear &linear) {
   return nullptr;
 }
 
+/// Does each group of its output channels read other input channels? Their order is no matter of the filter's rows
+/// then.
+inline bool isGrouped(Node op, const Linear &linear) {
+  return op.code() == Op::CONV_2D && op.operand(0u).lastDimension() != linear.filter.lastDimension();
+}
+
 /// Holds one number, or one for each channel of the last dimension of `like`, and so broadcasts along nothing but that.
 inline bool isPerChannel(Tensor constant, Tensor like, int32_t channels) {
   if (!constant.isFloat() || constant.rank() > like.rank() || like.rank() == 0 || like.lastDimension() != channels)

@@ -72,8 +72,9 @@ static Rule rows() {
             if (const char *why = readLinear(m.op(linear), parts))
               return decline(why);
             Tensor result = m.root().result(), product = m[linear];
-            if (!product.isStatic() || !product.hasShapeOf(result) || product.lastDimension() != parts.channels)
-              return decline("the shape changes, or the channels are not the last dimension");
+            if (!product.isStatic() || !product.hasShapeOf(result) || product.lastDimension() != parts.channels ||
+                isGrouped(m.op(linear), parts))
+              return decline("the shape changes, or the channels are grouped, or not the last dimension");
             std::optional<Moves> moves = m.moves(product, result);
             if (moves)
               moves = moves->ofLast(static_cast<int64_t>(*product.elementCount()) / parts.channels, parts.channels);
@@ -126,8 +127,9 @@ static Rule gatheredRows() {
               return decline(why);
             int64_t axis = m.op(taken).option("axis"), rank = m[linear].rank();
             if (m[i].rank() != 1 || (axis != -1 && axis != rank - 1) || m.op(taken).option("batch_dims") != 0 ||
-                m[linear].lastDimension() != parts.channels || m[i].elementCount() > parts.channels)
-              return decline("not channels, or more than there are");
+                m[linear].lastDimension() != parts.channels || m[i].elementCount() > parts.channels ||
+                isGrouped(m.op(linear), parts))
+              return decline("not channels, or grouped ones, or more than there are");
             if (parts.filter.isShared())
               return decline("the filter has other users, for whom it would have to stay");
             Expr part = clone(linear).filter(fold(gather(parts.filter, i)));

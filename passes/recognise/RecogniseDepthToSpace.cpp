@@ -48,7 +48,7 @@ static Rule behindLinear() {
               return decline(why);
             int32_t block = growth(x, result);
             std::optional<Moves> moves = block ? m.moves(x, result) : std::nullopt;
-            if (!moves || parts.filter.isShared())
+            if (!moves || parts.filter.isShared() || isGrouped(m.op(linear), parts))
               return decline("no blocks of a picture, or the filter would have to stay for other users");
             int32_t channels = result.lastDimension(), square = block * block;
             int64_t sizes[] = {x.shape()[0], x.shape()[1], x.shape()[2], channels, block, block};
