@@ -164,8 +164,11 @@ std::vector<Try> Search::tries() const {
     if (!(best.*member))
       all.push_back({door.spell(option), [member](Request &request) { request.*member = true; }});
   };
-  add("gptq", &Request::gptq);
-  add("bias-correction", &Request::biasCorrection);
+  add("gptaq", &Request::gptaq);
+  if (!best.gptaq) { // which does both
+    add("gptq", &Request::gptq);
+    add("bias-correction", &Request::biasCorrection);
+  }
   add("clip-weights", &Request::clipsWeights);
   if (!activations)
     return all;

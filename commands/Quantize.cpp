@@ -68,6 +68,9 @@ constexpr std::array ownRows{
                                        "bias of what reads them takes that back; after equalize and smooth; with data"),
     option<&Request::gptq>("gptq", "Each weight becomes the one or the other of the two integers beside it, so that "
                                    "results change least (GPTQ); for 4 bits; with data"),
+    option<&Request::gptaq>("gptaq",
+                            "The same by what the quantised operators before give, so that their errors are made "
+                            "up for; with scales, and corrected biases (GPTAQ); the best for 4 bits; with data"),
     option<&Request::biasCorrection>("bias-correction",
                                      "Adds to biases what rounding of the weights takes from the mean; with data"),
     option<&Request::best>(
@@ -128,9 +131,9 @@ static llvm::Error checkBlocks(const Request &request, const Door &door) {
   if (request.weightBits != 4)
     return makeError(blocks + " goes with " + door.spell("weight_bits") +
                      " 4: the runtime has no kernel for 8 bits with scales of blocks");
-  if (request.gptq || request.biasCorrection || request.perTensor)
-    return makeError(blocks + " does not go with " + door.spell("gptq") + ", " + door.spell("bias-correction") +
-                     " or " + door.spell("per-tensor"));
+  if (request.gptq || request.gptaq || request.biasCorrection || request.perTensor)
+    return makeError(blocks + " does not go with " + door.spell("gptq") + ", " + door.spell("gptaq") + ", " +
+                     door.spell("bias-correction") + " or " + door.spell("per-tensor"));
   return llvm::Error::success();
 }
 
@@ -153,9 +156,9 @@ llvm::Error check(const Request &request, const Door &door) {
                      " dynamic or weights, which store weights alone");
   if (request.modes() != 1 && !request.onlyEnds())
     return makeError("needs one mode, such as " + scheme + ", or types of ends");
-  if (request.onlyEnds() &&
-      (request.hasRanges() || request.gptq || request.biasCorrection || request.equalize || request.absorb ||
-       request.smooth || !request.keepFloat.empty() || !request.only.empty() || !request.config.empty()))
+  if (request.onlyEnds() && (request.hasRanges() || request.gptq || request.gptaq || request.biasCorrection ||
+                             request.equalize || request.absorb || request.smooth || !request.keepFloat.empty() ||
+                             !request.only.empty() || !request.config.empty()))
     return makeError("types of ends alone are for a model that is quantised, which takes no data and no other options; "
                      "to quantise one, give " +
                      scheme);

@@ -24,7 +24,7 @@ struct QuantizeRequest {
   uint64_t leastElements = TfliteScheme().leastElements;
   bool clipsWeights = false, perTensor = false, perChannelDense = false;
   int32_t blockSize = 0;
-  bool equalize = false, absorb = false, gptq = false, biasCorrection = false;
+  bool equalize = false, absorb = false, gptq = false, gptaq = false, biasCorrection = false;
   bool best = false;                        ///< what of these is best is tried, see commands/Best.h
   std::optional<quantize::Summary> summary; ///< how records' ranges become one; none: the least and the greatest
   std::function<llvm::Expected<Imported>(PayloadStore &)> again; ///< the model once more, for `best`

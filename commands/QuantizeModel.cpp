@@ -87,14 +87,14 @@ llvm::Expected<Statistics> calibrate(Model &model, OpenRecords open, bool histog
   return quantize::calibrate(model, open, options);
 }
 
-static llvm::Expected<Moments> momentsOf(Model &model, OpenRecords open, bool products) {
+static llvm::Expected<Moments> momentsOf(Model &model, OpenRecords open) {
   CalibrateOptions options;
   options.compile.engine = eval::Engine::Fast;
-  return collectMoments(model, open, options, products);
+  return collectMoments(model, open, options, false);
 }
 
 llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, PayloadStore &store, bool verifyEach) {
-  auto moments = momentsOf(model, open, false);
+  auto moments = momentsOf(model, open);
   if (!moments)
     return moments.takeError();
   return runPasses(model, store, verifyEach, {"smooth-channels"}, [&](Model &planned) -> llvm::Expected<StoragePlan> {
@@ -103,7 +103,7 @@ llvm::Error smoothChannels(Model &model, OpenRecords open, double migration, Pay
 }
 
 llvm::Error absorbBiases(Model &model, OpenRecords open, PayloadStore &store, bool verifyEach) {
-  auto moments = momentsOf(model, open, false);
+  auto moments = momentsOf(model, open);
   if (!moments)
     return moments.takeError();
   return runPasses(model, store, verifyEach, {"absorb-bias"},
@@ -143,8 +143,18 @@ llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach) 
   return runPasses(model, store, verifyEach, {"unpack-constants"});
 }
 
-llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme) {
-  auto moments = momentsOf(model, open, scheme.needsProducts());
+llvm::Error learnFrom(Model &model, OpenRecords open, Scheme &scheme,
+                      const std::function<void(uint64_t done, uint64_t all)> &progress) {
+  if (scheme.adapts()) {
+    auto adapted = adaptRoundings(model, open, scheme, progress);
+    if (!adapted)
+      return adapted.takeError();
+    scheme.adapted = std::make_shared<const Adaptations>(std::move(*adapted));
+  }
+  CalibrateOptions options;
+  options.compile.engine = eval::Engine::Fast;
+  auto moments = collectMoments(model, open, options, scheme.needsProducts(),
+                                [&](const Operator &op) { return !scheme.adaptedOf(op); });
   if (!moments)
     return moments.takeError();
   scheme.moments = std::make_shared<const Moments>(std::move(*moments));

@@ -49,7 +49,8 @@ llvm::Error unpackConstants(Model &model, PayloadStore &store, bool verifyEach);
 
 /// Lets a scheme choose how weights are rounded, and correct biases, by what operators see in records. Of the model as
 /// it is.
-llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme);
+llvm::Error learnFrom(Model &model, quantize::OpenRecords open, quantize::Scheme &scheme,
+                      const std::function<void(uint64_t done, uint64_t all)> &progress = {});
 
 /// From the least to the greatest number of all records.
 inline constexpr quantize::Summary wholeRange{quantize::Summary::Mode::Percentile, 0, 100};

@@ -274,12 +274,14 @@ llvm::Error Quantization::run() {
       return error;
   if (llvm::Error error = readFiles())
     return error;
-  scheme.common.choosesRounding |= request.gptq;
-  scheme.common.correctsBias |= request.biasCorrection;
-  for (auto &layer : scheme.layers) {
-    layer.second.choosesRounding |= request.gptq;
-    layer.second.correctsBias |= request.biasCorrection;
-  }
+  auto learns = [&](Scheme::Choice &choice) {
+    choice.adapts |= request.gptaq;
+    choice.choosesRounding |= request.gptq || request.gptaq; // of what cannot be adapted
+    choice.correctsBias |= request.biasCorrection || request.gptaq;
+  };
+  learns(scheme.common);
+  for (auto &layer : scheme.layers)
+    learns(layer.second);
   bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
   bool unpacks = scheme.dialect == Dialect::Tflite && scheme.common.mode != Scheme::Mode::Float16 && !carried;
   bool given = request.statistics || !request.statisticsFile.empty(); // which count the tensors of the model as it was
@@ -304,7 +306,11 @@ llvm::Error Quantization::run() {
     if (!request.records.any())
       return makeError("GPTQ and corrected biases need to see what operators compute: give " + door.spell("data"));
     door.phase("executing");
-    if (llvm::Error error = learnFrom(model, records, scheme))
+    auto progress = [&](uint64_t done, uint64_t all) {
+      if (door.progress)
+        door.progress(done, all, 1);
+    };
+    if (llvm::Error error = learnFrom(model, records, scheme, progress))
       return error;
   }
   if (!carried && lacksRanges(model, scheme))

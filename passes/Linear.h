@@ -34,8 +34,7 @@ inline const char *readLinear(Node op, Linear &linear) {
   return nullptr;
 }
 
-/// Does each group of its output channels read other input channels? Their order is no matter of the filter's rows
-/// then.
+/// Does each group of its output channels read other input channels? Then rows of the filter keep their order.
 inline bool isGrouped(Node op, const Linear &linear) {
   return op.code() == Op::CONV_2D && op.operand(0u).lastDimension() != linear.filter.lastDimension();
 }

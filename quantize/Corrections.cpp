@@ -1,6 +1,7 @@
 #include "quantize/Corrections.h"
 
 #include "quantize/Parameters.h"
+#include "quantize/Patches.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -12,30 +13,13 @@ namespace origo::quantize {
 
 namespace {
 
-std::vector<float> floatsOf(const Payload &payload) {
-  std::vector<float> numbers(payload.size() / sizeof(float));
-  payload.read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
-  return numbers;
-}
-
-Payload payloadOf(llvm::ArrayRef<float> numbers) {
-  return Payload::owned(std::string(reinterpret_cast<const char *>(numbers.data()), numbers.size() * sizeof(float)));
-}
-
-/// Weights by output channel: all that one element of the result is a sum of, in the order of its inputs.
-struct Rows {
+/// As they are to be stored.
+struct Rows : WeightRows {
   Rows(const Operator &op, const Storage &stored, const InputMoments &inputs)
-      : scales(stored.quantization->scale), most(largestWeight(stored.type)), length(inputs.groups.front().sum.size()) {
-    const Value &w = *op.operand(1);
-    bool depthwise = op.code == BuiltinOperator::DEPTHWISE_CONV_2D;
-    count = static_cast<size_t>(depthwise ? w.shape.back() : w.shape.front());
-    (depthwise ? along : across) = depthwise ? count : length;
-    perGroup = count / inputs.groups.size();
-  }
+      : WeightRows(op, inputs.groups.front().sum.size(), inputs.groups.size()), scales(stored.quantization->scale),
+        most(static_cast<float>(largestWeight(stored.type))) {}
   llvm::ArrayRef<float> scales;
   float most;
-  size_t length, count, along = 1, across = 1, perGroup;
-  size_t at(size_t row, size_t i) const { return row * across + i * along; }
   float scale(size_t row) const { return scales.size() == 1 ? scales[0] : scales[row]; }
   float nearest(float weight, size_t row) const {
     return std::clamp(std::round(weight / scale(row)), -most, most) * scale(row);

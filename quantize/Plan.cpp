@@ -411,22 +411,25 @@ std::string Planner::decideRecurrent(const Operator &op, const Choice &choice, D
 
 /// What records tell to add to weights and bias.
 void Planner::correct(const Operator &op, const Weights &weights, const Choice &choice, Decision &decision) {
-  if (!scheme.moments)
-    return;
-  auto inputs = scheme.moments->find(&op);
-  const Storage *stored = decision.operands[weights.operand];
-  if (isByBlock(op, choice) || inputs == scheme.moments->end() || hasOwnScales(*op.operand(weights.operand)) ||
-      stored->type == TensorType::UINT8 || choice.asymmetricWeights)
-    return;
   auto bias = static_cast<unsigned>(biasOf(op.code));
-  std::optional<Summand> rounding;
-  if (choice.choosesRounding)
-    if (rounding = chosenRounding(op, *stored, inputs->second); rounding)
-      decision.summands.emplace_back(weights.operand, *rounding);
-  const Value *constant = op.operand(bias);
-  if (!choice.correctsBias || (constant && !(isReal(constant) && isDense(constant))))
-    return;
-  auto shift = biasCorrection(op, bias, *stored, rounding ? &*rounding : nullptr, inputs->second);
+  const Value *constant = bias < op.numOperands() ? op.operand(bias) : nullptr;
+  std::optional<Summand> rounding, shift;
+  if (const Adapted *adapted = scheme.adaptedOf(op)) {
+    rounding = adapted->weights;
+    shift = adapted->bias;
+  } else {
+    auto inputs = scheme.moments ? scheme.moments->find(&op) : Moments::const_iterator();
+    const Storage *stored = decision.operands[weights.operand];
+    if (!scheme.moments || isByBlock(op, choice) || inputs == scheme.moments->end() ||
+        hasOwnScales(*op.operand(weights.operand)) || stored->type == TensorType::UINT8 || choice.asymmetricWeights)
+      return;
+    if (choice.choosesRounding)
+      rounding = chosenRounding(op, *stored, inputs->second);
+    if (choice.correctsBias && (!constant || (isReal(constant) && isDense(constant))))
+      shift = biasCorrection(op, bias, *stored, rounding ? &*rounding : nullptr, inputs->second);
+  }
+  if (rounding)
+    decision.summands.emplace_back(weights.operand, *rounding);
   if (!shift)
     return;
   decision.summands.emplace_back(bias, *shift);
@@ -749,6 +752,9 @@ bool Scheme::needsRanges() const {
 }
 bool Scheme::needsProducts() const {
   return anyChoice(*this, [](const Choice &choice) { return choice.choosesRounding; });
+}
+bool Scheme::adapts() const {
+  return anyChoice(*this, [](const Choice &choice) { return choice.adapts; });
 }
 bool Scheme::needsMoments() const {
   return needsProducts() || anyChoice(*this, [](const Choice &choice) { return choice.correctsBias; });

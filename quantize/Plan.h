@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ir/StoragePlan.h"
+#include "quantize/Adapt.h"
 #include "quantize/Carried.h"
 #include "quantize/Constraints.h"
 #include "quantize/Moments.h"
@@ -35,9 +36,10 @@ struct Scheme {
     int32_t blockSize = 0;       ///< of FULLY_CONNECTED's weights: so many in a row have a scale; 0: none
     /// Of weights, greatest magnitudes are cut: where that loses less than it gains, or as ai-edge-quantizer has it.
     WeightClip clip = WeightClip::None;
-    bool asymmetricWeights = false; ///< with zero points; what is widened in the graph alone
+    bool asymmetricWeights = false;                     ///< with zero points; what is widened in the graph alone
     bool choosesRounding = false, correctsBias = false; ///< by what the inputs of weights are
-    uint64_t leastElements = 0;                         ///< of weights alone: smaller ones stay
+    bool adapts = false;        ///< rounding, scales and bias, by what quantised operators give them (quantize/Adapt.h)
+    uint64_t leastElements = 0; ///< of weights alone: smaller ones stay
   };
   Dialect dialect = Dialect::Tflite;
   Choice common;
@@ -49,12 +51,19 @@ struct Scheme {
   std::shared_ptr<const CarriedScales> carried;
   /// What the inputs of weights are, for choices that look at it. Of the operators of the model that is planned.
   std::shared_ptr<const Moments> moments;
+  /// What has been found for choices that adapt. Likewise; null: nothing yet.
+  std::shared_ptr<const Adaptations> adapted;
+  const Adapted *adaptedOf(const Operator &op) const {
+    auto found = adapted ? adapted->find(&op) : Adaptations::const_iterator();
+    return adapted && found != adapted->end() ? &found->second : nullptr;
+  }
 
   /// Does it store tensors that are computed as integers?
   bool needsRanges() const;
   /// Does it look at the inputs of weights, and at their products?
   bool needsMoments() const;
   bool needsProducts() const;
+  bool adapts() const;
 };
 
 /// An operator that stays as it is although the scheme asks for integers.

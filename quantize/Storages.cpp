@@ -159,6 +159,9 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   for (const Extremes &range : ranges)
     parameters.push_back(choice.asymmetricWeights ? asymmetricWeights(range, choice.weights)
                                                   : weightParameters(range, choice.weights, scheme.dialect));
+  if (const Adapted *adapted = scheme.adaptedOf(op); adapted && adapted->scales.size() == parameters.size())
+    for (auto [one, scale] : llvm::zip_equal(parameters, adapted->scales))
+      one.scale = scale;
   // The bias has to fit into 32 bits with the scale of input times weights; of those of 64, kernels multiply 48.
   const Value *bias = biasAt >= 0 ? op.operand(static_cast<unsigned>(biasAt)) : nullptr;
   const Storage *input = decision.operands[inputOf(op)];

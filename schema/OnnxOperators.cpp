@@ -27,6 +27,7 @@ const OnnxOperator *origo::findOnnxOperator(llvm::StringRef code) {
       {"Elu", ELU, ""},
       {"Exp", EXP, ""},
       {"Expand", BROADCAST_TO, ".#"},
+      {"EyeLike", FILL, "#"},
       {"Flatten", RESHAPE, ""},
       {"Gather", GATHER, ""},
       {"GatherElements", GATHER_ND, ""},

@@ -80,8 +80,8 @@ inline llvm::Expected<std::unique_ptr<quantize::Records>> threeRecords(llvm::Arr
 }
 
 /// `--scheme=int8`, int8-ends (of inputs and outputs too), dynamic, blocks (of 32 weights in 4 bits) or float16, from
-/// ranges that the model has, unsigned or fake, with `--gptq` and `--bias-correction`, or `--smooth` or `--absorb`
-/// alone, from what three seeded records show,
+/// ranges that the model has, unsigned or fake, with `--gptaq`, `--gptq` and `--bias-correction`, or `--smooth` or
+/// `--absorb` alone, from what three seeded records show,
 /// `--onnx`: pairs of ONNX become operators, `--fake-quant`: FAKE_QUANT does, `--passes=a,b`, `-O1`, or the flags of
 /// circle2circle that stand for passes.
 inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
@@ -117,6 +117,15 @@ inline llvm::Expected<Pipeline> pipelineOf(const Case &item) {
       if (word == "int8-ends")
         scheme.inputs = scheme.outputs = {TensorType::INT8};
       pipeline = Pipeline::quantization(quantize::planBy(scheme));
+    } else if (word == "--gptaq") {
+      scheme.common.adapts = found = true;
+      pipeline.plan = [scheme](Model &model) mutable -> llvm::Expected<StoragePlan> {
+        auto adapted = quantize::adaptRoundings(model, threeRecords, scheme, {});
+        if (!adapted)
+          return adapted.takeError();
+        scheme.adapted = std::make_shared<const quantize::Adaptations>(std::move(*adapted));
+        return quantize::planBy(scheme)(model);
+      };
     } else if (word == "--gptq" || word == "--bias-correction") {
       scheme.common.choosesRounding |= word == "--gptq";
       scheme.common.correctsBias |= word == "--bias-correction";

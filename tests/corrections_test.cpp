@@ -51,32 +51,37 @@ const std::string dense = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
   %b: f32[5] = const [1, 2, 3, 4, 5]
   %y: f32[1,5] = FULLY_CONNECTED(%x, %w, %b)
 }
-)").str();
+)")
+                              .str();
 const std::string convolution = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
   %w: f32[3,2,3,4] = const seed 4 normal 0 1
   %b: f32[3] = const [1, 2, 3]
   %y: f32[1,3,3,3] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
 }
-)").str();
+)")
+                                    .str();
 /// The model states other sizes than those that it is run with.
 const std::string dynamic = (head + R"(subgraph @main(%x: f32[1,1?,1?,4]) -> (%y) {
   %w: f32[3,2,3,4] = const seed 4 normal 0 1
   %b: f32[3] = const [1, 2, 3]
   %y: f32[1,1?,1?,3] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
 }
-)").str();
+)")
+                                .str();
 const std::string depthwise = (head + R"(subgraph @main(%x: f32[1,6,6,4]) -> (%y) {
   %w: f32[1,3,3,8] = const seed 5 normal 0 1
   %b: f32[8] = const splat 0.5
   %y: f32[1,4,4,8] = DEPTHWISE_CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1, depth_multiplier=2}
 }
-)").str();
+)")
+                                  .str();
 const std::string grouped = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
   %w: f32[6,2,3,2] = const seed 6 normal 0 1
   %b: f32[6] = const splat 0.5
   %y: f32[1,3,3,6] = CONV_2D(%x, %w, %b) {padding=SAME, stride_w=2, stride_h=2}
 }
-)").str();
+)")
+                                .str();
 /// Elements of the input are put two apart, so that results differ in how many weights they see.
 const std::string transposed = (head + R"(subgraph @main(%x: f32[1,4,5,12]) -> (%y) {
   %o: i32[4] = const [1, 7, 10, 3]
@@ -84,25 +89,29 @@ const std::string transposed = (head + R"(subgraph @main(%x: f32[1,4,5,12]) -> (
   %b: f32[3] = const [1, 2, 3]
   %y: f32[1,7,10,3] = TRANSPOSE_CONV(%o, %w, %x, %b) {padding=SAME, stride_w=2, stride_h=2}
 }
-)").str();
+)")
+                                   .str();
 const std::string transposedValid = (head + R"(subgraph @main(%x: f32[1,4,5,4]) -> (%y) {
   %o: i32[4] = const [1, 9, 17, 3]
   %w: f32[3,3,5,4] = const seed 4 normal 0 1
   %b: f32[3] = const [1, 2, 3]
   %y: f32[1,9,17,3] = TRANSPOSE_CONV(%o, %w, %x, %b) {padding=VALID, stride_w=3, stride_h=2}
 }
-)").str();
+)")
+                                        .str();
 /// One is added.
 const std::string unbiased = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
   %w: f32[5,24] = const seed 3 normal 0 1
   %y: f32[1,5] = FULLY_CONNECTED(%x, %w, _)
 }
-)").str();
+)")
+                                 .str();
 const std::string twoOperands = (head + R"(subgraph @main(%x: f32[1,5,6,4]) -> (%y) {
   %w: f32[3,2,3,4] = const seed 4 normal 0 1
   %y: f32[1,3,3,3] = CONV_2D(%x, %w) {padding=SAME, stride_w=2, stride_h=2}
 }
-)").str();
+)")
+                                    .str();
 
 struct Quantised {
   std::unique_ptr<Model> model;
@@ -110,7 +119,7 @@ struct Quantised {
 };
 
 /// In weights of 4 bits, widened in the graph.
-Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadStore &store) {
+Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadStore &store, bool adapts = false) {
   auto model = parseText(text, "", store);
   if (!model) {
     ADD_FAILURE() << llvm::toString(model.takeError());
@@ -122,6 +131,12 @@ Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadSto
   scheme.common.weights = TensorType::INT4;
   scheme.common.choosesRounding = gptq;
   scheme.common.correctsBias = correct;
+  scheme.common.adapts = adapts;
+  if (adapts) {
+    auto adapted = adaptRoundings(**model, mixtures, scheme, {});
+    EXPECT_TRUE(static_cast<bool>(adapted));
+    scheme.adapted = std::make_shared<const Adaptations>(std::move(*adapted));
+  }
   auto moments = collectMoments(**model, mixtures, {}, gptq);
   EXPECT_TRUE(static_cast<bool>(moments));
   scheme.moments = std::make_shared<const Moments>(std::move(*moments));
@@ -197,13 +212,68 @@ TEST_P(Corrections, MakeResultsNearer) {
   EXPECT_LE(all.square, gptq.square);
 }
 
-/// Weights keep their relation to the source's; they are no more than one integer off the nearest, and less than a step off.
-TEST_P(Corrections, AreWhatTheMapSays) {
+/// Behind each other, so that the second one makes up for what the first one is off.
+const std::string two = (head + R"(subgraph @main(%x: f32[1,24]) -> (%y) {
+  %w: f32[12,24] = const seed 3 normal 0 1
+  %v: f32[5,12] = const seed 7 normal 0 1
+  %h: f32[1,12] = FULLY_CONNECTED(%x, %w, _)
+  %r: f32[1,12] = LEAKY_RELU(%h) {alpha=0.3}
+  %y: f32[1,5] = FULLY_CONNECTED(%r, %v, _)
+}
+)")
+                            .str();
+
+TEST_P(Corrections, AdaptedAreNearest) {
   PayloadStore store;
   auto source = parseText(GetParam(), "", store);
   ASSERT_TRUE(static_cast<bool>(source));
+  auto want = outputs(**source);
+  Quantised both = quantised(GetParam(), true, true, store), adapted = quantised(GetParam(), true, true, store, true);
+  EXPECT_LT(off(want, outputs(*adapted.model)).square, 1.01 * off(want, outputs(*both.model)).square);
+}
+
+TEST(Adapting, MakesUpForWhatIsBefore) {
+  PayloadStore store;
+  auto source = parseText(two, "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
+  auto want = outputs(**source);
+  Quantised both = quantised(two, true, true, store), adapted = quantised(two, true, true, store, true);
+  EXPECT_LT(off(want, outputs(*adapted.model)).square, 0.5 * off(want, outputs(*both.model)).square);
+  Quantised again = quantised(two, true, true, store, true);
+  EXPECT_TRUE(again.weights->payload().sameBytes(adapted.weights->payload()));
+}
+
+/// What cannot be adapted is rounded as ever: weights or records whose squares are no floats.
+TEST(Adapting, LeavesWhatIsNotFinite) {
+  for (const char *number : {"nan", "inf", "0"}) {
+    PayloadStore store;
+    std::string row = std::string(number) + ", " + number + ", " + number + ", " + number;
+    std::string text = (head + R"(subgraph @main(%x: f32[1,4]) -> (%y) {
+  %w: f32[2,4] = const [1, 2, 3, 4, )" +
+                        row + R"(]
+  %y: f32[1,2] = FULLY_CONNECTED(%x, %w, _)
+}
+)")
+                           .str();
+    auto model = parseText(text, "", store);
+    ASSERT_TRUE(static_cast<bool>(model));
+    Scheme scheme;
+    scheme.common.mode = Scheme::Mode::Weights;
+    scheme.common.adapts = true;
+    auto adapted = adaptRoundings(**model, mixtures, scheme, {});
+    ASSERT_TRUE(static_cast<bool>(adapted));
+    EXPECT_EQ(adapted->size(), std::string("0") == number ? 1u : 0u) << number;
+  }
+}
+
+/// Weights keep their relation to the source's; they are no more than one integer off the nearest, and less than a step
+/// off.
+void areWhatTheMapSays(const std::string &text, bool adapts) {
+  PayloadStore store;
+  auto source = parseText(text, "", store);
+  ASSERT_TRUE(static_cast<bool>(source));
   const Value &w = *(*source)->subgraphs[0]->operators.front().operand(1);
-  Quantised made = quantised(GetParam(), true, true, store);
+  Quantised made = quantised(text, true, true, store, adapts);
   ASSERT_TRUE(made.weights && made.bias);
   ASSERT_EQ(made.weights->relations.size(), 1u);
   auto steps = made.model->steps.get(made.weights->relations.front().steps);
@@ -225,20 +295,25 @@ TEST_P(Corrections, AreWhatTheMapSays) {
     int code = stored[i / 2] >> (i % 2 * 4) & 15;
     code -= code > 7 ? 16 : 0;
     double steps = static_cast<double>(real[i]) / scales[i / inner % scales.size()];
+    steps = std::clamp(steps, -7., 7.); // what is cut off
     EXPECT_LT(std::fabs(code - steps), 1.0001) << i;
     other += code != static_cast<int>(std::lround(steps));
   }
   EXPECT_GT(other, real.size() / 20);
 }
 
+TEST_P(Corrections, AreWhatTheMapSays) { areWhatTheMapSays(GetParam(), false); }
+TEST_P(Corrections, AdaptedAreWhatTheMapSays) { areWhatTheMapSays(GetParam(), true); }
+
 std::string nameOf(const testing::TestParamInfo<std::string> &info) {
-  static const char *const names[] = {"Dense",  "Convolution", "UnknownSizes", "Depthwise",
-                                      "Groups", "Unbiased",    "TwoOperands", "Transposed", "TransposedValid"};
+  static const char *const names[] = {"Dense",    "Convolution", "UnknownSizes", "Depthwise",      "Groups",
+                                      "Unbiased", "TwoOperands", "Transposed",   "TransposedValid"};
   return names[info.index];
 }
-INSTANTIATE_TEST_SUITE_P(
-    Linear, Corrections,
-    testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands, transposed, transposedValid), nameOf);
+INSTANTIATE_TEST_SUITE_P(Linear, Corrections,
+                         testing::Values(dense, convolution, dynamic, depthwise, grouped, unbiased, twoOperands,
+                                         transposed, transposedValid),
+                         nameOf);
 
 /// What a norm ends in makes a few channels go far, which three filters read that hardly look at these.
 std::string attention() {

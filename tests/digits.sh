@@ -21,7 +21,7 @@ noise() { # OPTION...: in thousandths of a dB below the range
 }
 four=(--scheme weights --weight_bits 4 --per-channel-dense)
 plain=$(noise "${four[@]}")
-for better in --gptq --bias-correction '--gptq --bias-correction'; do
+for better in --gptq --bias-correction '--gptq --bias-correction' --gptaq; do
   now=$(noise "${four[@]}" $better)
   ((now > plain + 500)) || fail "$better: $now instead of $plain"
 done
@@ -59,11 +59,13 @@ refused 'goes with --scheme' circle-quantizer --scheme float16 --best --input_da
 mkdir few && cp $(ls digits/images/* | head -n 4) few
 refused 'at least five' circle-quantizer --scheme int8 --best --input_data few digits/digits.tflite none.tflite
 
-quantise --scheme dynamic --gptq --bias-correction
-cp made.tflite once.tflite
-quantise --scheme dynamic --gptq --bias-correction
-cmp -s once.tflite made.tflite || fail "--gptq --bias-correction is not the same a second time"
-for option in --gptq --bias-correction --absorb '--smooth 0.5'; do
+for options in '--gptq --bias-correction' --gptaq; do
+  quantise --scheme dynamic $options
+  cp made.tflite once.tflite
+  quantise --scheme dynamic $options
+  cmp -s once.tflite made.tflite || fail "$options is not the same a second time"
+done
+for option in --gptq --gptaq --bias-correction --absorb '--smooth 0.5'; do
   refused 'give --data' circle-quantizer --scheme int8 $option digits/digits.tflite none.tflite
 done
 refused 'a number from 0 to 1' circle-quantizer --scheme int8 --smooth 2 --input_data random digits/digits.tflite none.tflite

@@ -27,17 +27,21 @@ std::string sampleProfile(const std::string &name) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-/// A model of res/ and what -O1 makes of it.
+/// A model of res/, or a text, and what it is written as.
 class Optimised {
 public:
-  explicit Optimised(const char *name) {
-    auto text = llvm::MemoryBuffer::getFile(std::string(ORIGO_SOURCE_DIR "/res/") + name + ".origo");
+  explicit Optimised(const char *name)
+      : Optimised(llvm::cantFail(llvm::errorOrToExpected(llvm::MemoryBuffer::getFile(
+                                     std::string(ORIGO_SOURCE_DIR "/res/") + name + ".origo")))
+                      ->getBuffer(),
+                  Pipeline::o1()) {}
+  Optimised(llvm::StringRef text, Pipeline pipeline) {
     std::string written = scratch.at("written.circle");
-    if (!text || !writeAsFile((*text)->getBuffer(), ORIGO_SOURCE_DIR "/res", sourcePath))
+    if (!writeAsFile(text, ORIGO_SOURCE_DIR "/res", sourcePath))
       throw std::runtime_error("no sample");
     auto imported = llvm::cantFail(importModel(sourcePath));
     PayloadStore store;
-    llvm::cantFail(runPipeline(*imported.model, Pipeline::o1(), store));
+    llvm::cantFail(runPipeline(*imported.model, pipeline, store));
     ExportOptions options;
     options.format = Format::Circle;
     llvm::cantFail(exportModel(*imported.model, imported.lineage, written, options));
@@ -271,7 +275,7 @@ TEST(Join, BenchmarkProto) {
   std::string file = std::string("\x0a\x01m\x1a", 4) + char(model.size()) + model;
   Join join = whileModel().join(file);
   EXPECT_EQ(matches(join), "[next_state]:1: time 170000 tensor 2:1\n"); // where the model has no ADD
-  for (size_t length = 2; length < file.size(); ++length) { // no part of it is taken for the whole
+  for (size_t length = 2; length < file.size(); ++length) {             // no part of it is taken for the whole
     std::string error = errorOf(llvm::StringRef(file).take_front(length));
     EXPECT_NE(error.find("(read as benchmark_model)"), std::string::npos) << length << ": " << error;
   }
@@ -349,6 +353,35 @@ TEST(Join, Vela) {
   JoinOptions how;
   how.hertz = 500'000'000;
   EXPECT_EQ(mobilenet().join(sampleProfile("vela_per-layer.csv"), how).total, 2 * join.total);
+}
+
+// XNNPACK takes what nothing reads; a row of its own, the work of another node and an output stay where they are.
+TEST(Join, DelegatesPartitionHasWhatNothingReads) {
+  const Optimised model(R"(origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,4]) -> (%y, %z) {
+  %q: f32[1,4] = ABS(x=%x)
+  %dead: f32[1,4] = NEG(x=%q)
+  %deader: f32[1,4] = EXP(x=%dead)
+  %own: f32[1,4] = SIN(x=%q)
+  %y: f32[1,4] = TANH(x=%q)
+  %z: f32[1,4] = COS(x=%y)
+  %last: f32[1,4] = SQRT(x=%z)
+}
+)",
+                        Pipeline());
+  Join join = model.join(R"(============================== Run Order ==============================
+node type, first, avg_ms, %, cdf%, mem KB, times called, name
+SIN, 0.1, 0.1, 10%, 10%, 0, 1, [own]:3
+TANH, 0.1, 0.1, 10%, 20%, 0, 1, [y]:4
+TfLiteXNNPackDelegate, 0.1, 0.4, 40%, 60%, 0, 1, [q]:7
+TfLiteXNNPackDelegate, 0.1, 0.4, 40%, 100%, 0, 1, [z]:8
+Number of nodes executed: 4
+)");
+  ASSERT_EQ(join.rows.size(), 4u);
+  EXPECT_EQ(join.rows[2].operators, (std::vector<uint32_t>{0, 1, 2}));
+  EXPECT_EQ(join.rows[3].operators, (std::vector<uint32_t>{5, 6}));
+  expectExact(join);
 }
 
 TEST(Join, VelaDebugDatabaseIsATableOfKernels) {

@@ -265,6 +265,13 @@ def operators():
     one("Cast", x.astype(np.int32), x, to=6)
     one("Cast", i.astype(np.float32), i, to=1)
     one("IsInf", np.array([False, True, False]), np.array([1, -np.inf, np.nan], np.float32))
+    judge("IsInf of what is cast to double", model([node("Cast", ["x"], ["d"], to=11), node("IsInf", ["d"], ["y"], detect_negative=0)], [("x", np.float32, (3,))], ["y"]),
+          {"x": np.array([np.inf, -np.inf, 3e38], np.float32)}, {"y": np.array([True, False, False])})
+    one("MatMul", np.zeros((2, 3), np.float32), floats(2, 0), floats(0, 3), constants=(1,))
+    one("EyeLike", np.eye(2, 3, 1, dtype=np.float32), floats(2, 3), k=1)
+    for begin, end, by in (2, 9, 3), (9, 2, -3), (2, 9, -3), (9, 2, 3), (4, 4, 1):  # no number lies on a way that leads away
+        one("Range", np.arange(begin, end, by), np.array(begin, np.int64), np.array(end, np.int64), np.array(by, np.int64))
+        one("Range", np.arange(begin, end, by), np.array(begin, np.int64), np.array(end, np.int64), np.array(by, np.int64), constants=(0, 2))
     for values in (np.array([5, -7, 2 ** 31 - 1, -2 ** 31], np.int32), np.array([3, -4, -1, 77], np.int32)), (np.array([5, 255, 1], np.uint8), np.array([3, 129, 254], np.uint8)):
         one("BitwiseAnd", values[0] & values[1], *values, opset=18)
         one("BitwiseOr", values[0] | values[1], *values, opset=18)

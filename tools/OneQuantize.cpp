@@ -156,7 +156,8 @@ llvm::Error Quantization::quantize(const commands::QuantizeRequest &request, con
 llvm::Error Quantization::byRanges(const std::string &recorded, const std::string &made) {
   commands::QuantizeRequest request = asked;
   request.full = {from, to, granularity};
-  if (!(request.gptq || request.biasCorrection || request.equalize || request.smooth || request.absorb))
+  if (!(request.gptq || request.gptaq || request.biasCorrection || request.equalize || request.smooth ||
+        request.absorb))
     request.records = {}; // ranges are recorded already
   return quantize(request, recorded, made);
 }

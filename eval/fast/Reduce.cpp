@@ -1,8 +1,8 @@
+#include "eval/fast/Reduce.h"
 #include "eval/Shapes.h"
 #include "eval/fast/Fast.h"
 #include "eval/fast/Loops.h"
 #include "eval/fast/Processor.h"
-#include "eval/fast/Reduce.h"
 
 /// Sums, means, products and extremes of floats along any axes.
 namespace origo::eval {
@@ -29,7 +29,8 @@ struct Planes {
   int64_t rows, rowStep, columns;
 };
 
-/// `Many` times `width` columns of so few rows that sums may stay in float.
+/// `Many` times `width` columns of so few rows that sums may stay in float. (The columns that are left over are added
+/// up in the same order: equal columns have equal results, wherever they lie.)
 template <class F, int Many>
 [[gnu::always_inline]] inline void reduceColumns(const float *from, int64_t rows, int64_t rowStep,
                                                  typename F::Result *to) {
@@ -61,9 +62,13 @@ template <class F> [[gnu::always_inline]] inline void reducePlanes(const Planes 
         reduceColumns<F, 2>(from + first, rows, planes.rowStep, results + first);
       for (; first + width <= planes.columns; first += width)
         reduceColumns<F, 1>(from + first, rows, planes.rowStep, results + first);
+      float rest[width];
+      std::fill_n(rest, width, F::start);
       for (int64_t row = 0; row < rows; ++row)
         for (int64_t column = first; column < planes.columns; ++column)
-          F::next(results[column], static_cast<typename F::Result>(from[row * planes.rowStep + column]));
+          F::next(rest[column - first], from[row * planes.rowStep + column]);
+      for (int64_t column = first; column < planes.columns; ++column)
+        F::next(results[column], static_cast<typename F::Result>(rest[column - first]));
     }
   }
 }

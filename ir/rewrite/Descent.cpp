@@ -79,8 +79,11 @@ std::optional<Build::Steps> Build::scaled(const Operator &op, unsigned i) {
 std::optional<Build::Steps> Build::affine(const Operator &op, unsigned i, const Made &other) {
   const Value *x = op.operand(i);
   auto term = op.operand(1 - i) ? termOf(*op.operand(1 - i), other, *op.result()) : std::nullopt;
+  // What is a constant of the source is no list of numbers.
+  bool computed = !other.base || other.base->relations.empty() ||
+                  llvm::any_of(other.steps, [](const Step &step) { return step.kind != Step::Reshape; });
   if (!term)
-    return op.operand(1 - i) && (!other.base || other.base->relations.empty()) ? scaled(op, i) : std::nullopt;
+    return op.operand(1 - i) && computed ? scaled(op, i) : std::nullopt;
   auto [by, axis] = *term;
   bool isNumber = by.kind == Step::Term::Number;
   Step step{Step::Affine, axis};

@@ -318,19 +318,23 @@ RewriteResult bitShift(Lowering &n) {
                                                  : n.replace(op(Op::RIGHT_SHIFT, {n.input(0), n.input(1)}));
 }
 RewriteResult isNan(Lowering &n) { return n.replace(op(Op::NOT_EQUAL, {n.input(0), n.input(0)})); }
-RewriteResult isInfinite(Lowering &n) {
+RewriteResult infinite(Lowering &n) {
   Tensor x = n.input(0);
-  bool positive = n.integer("detect_positive", 1), negative = n.integer("detect_negative", 1);
-  if (!positive && !negative)
-    return decline("it looks for nothing");
   if (!isReal(x.type()) || x.type() == TensorType::FLOAT64) // which float32 has no room for is infinite there
     return decline("not float32 or float16");
-  Expr value = positive && negative ? op(Op::ABS, {x}) : positive ? Expr(x) : -Expr(x);
-  return n.replace(op(Op::EQUAL, {value, number(INFINITY, x.type())}));
+  return isInfinite(n, x);
 }
 RewriteResult choose(Lowering &n) { return n.replace(op(Op::SELECT_V2, {n.input(0), n.input(1), n.input(2)})); }
 
 } // namespace
+
+RewriteResult isInfinite(Lowering &n, Tensor x) {
+  bool positive = n.integer("detect_positive", 1), negative = n.integer("detect_negative", 1);
+  if (!positive && !negative)
+    return decline("it looks for nothing");
+  Expr value = positive && negative ? op(Op::ABS, {wide(x)}) : positive ? wide(x) : -wide(x);
+  return n.replace(op(Op::EQUAL, {value, Expr(double{INFINITY})}));
+}
 
 llvm::ArrayRef<Row> elementwiseRows() {
   static const Row rows[] = {
@@ -366,7 +370,7 @@ llvm::ArrayRef<Row> elementwiseRows() {
       {"HardSigmoid", hardSigmoid},
       {"HardSwish", unary<Op::HARD_SWISH>},
       {"ImageScaler", imageScaler},
-      {"IsInf", isInfinite},
+      {"IsInf", infinite},
       {"IsNaN", isNan},
       {"LeakyRelu", leakyRelu},
       {"Less", comparison<Op::LESS>},

@@ -15,7 +15,7 @@ RewriteResult matMul(Lowering &n) {
   auto stored = [&](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, type); };
   if (a.rank() == 0 || b.rank() == 0)
     return decline("an operand has no dimensions");
-  if (b.isDenseConstant() && b.rank() == 2 && a.rank() >= 2) {
+  if (b.isDenseConstant() && b.rank() == 2 && b.shape()[0] > 0 && a.rank() >= 2) { // weights are for some inputs
     Expr weights = fold(transpose(wide(b), list({1, 0})));
     return n.replace(stored(op(Op::FULLY_CONNECTED, {wide(a), weights, Tensor()}).with("keep_num_dims", 1)));
   }

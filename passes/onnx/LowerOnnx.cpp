@@ -195,6 +195,21 @@ static Rule lower() {
           }};
 }
 
+/// What was float32 is infinite as float64 where it was before.
+static Rule infiniteAsDouble() {
+  auto x = any();
+  auto wider = op(Op::CAST, {x}).once();
+  return {"infinite-as-double", "", op(Op::CUSTOM, {wider}), [=](Match &m) {
+            Node node = m.root();
+            std::optional<flexbuffers::Map> attributes = attributesOf(node);
+            bool widens = m[x].type() == TensorType::FLOAT32 || m[x].type() == TensorType::FLOAT16;
+            if (node.customCode() != "onnx.IsInf" || !attributes || !widens || m[wider].type() != TensorType::FLOAT64)
+              return decline("not IsInf of what was float32");
+            onnx::Lowering lowering(m, node, *attributes);
+            return onnx::isInfinite(lowering, m[x]);
+          }};
+}
+
 static Rule unroll() {
   return {"unroll", "", op(Op::WHILE, {}), [](Match &m) {
             Node node = m.root();
@@ -210,8 +225,8 @@ static Rule unroll() {
 }
 
 const Pass &lowerOnnx() {
-  static const Pass pass{"lower-onnx",       "operators of ONNX -> operators of circle", Phase::Decompose, false, {},
-                         {lower(), unroll()}};
+  static const Pass pass{"lower-onnx", "operators of ONNX -> operators of circle", Phase::Decompose, false,
+                         {},           {infiniteAsDouble(), lower(), unroll()}};
   return pass;
 }
 

@@ -60,6 +60,8 @@ llvm::ArrayRef<Row> samplingRows();
 llvm::ArrayRef<Row> attentionRows();
 llvm::ArrayRef<Row> loopRows();
 
+/// Where x is infinite, which the node's operand is then, too.
+RewriteResult isInfinite(Lowering &n, Tensor x);
 /// A Loop or a Scan, which is a WHILE of a body that runs as often as is known.
 RewriteResult unrolled(Lowering &n);
 

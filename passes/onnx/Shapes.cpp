@@ -281,7 +281,18 @@ RewriteResult expand(Lowering &n) {
   return n.replace(broadcastTo(x, Expr(wanted->with(both))));
 }
 
-RewriteResult range(Lowering &n) { return n.replace(op(Op::RANGE, {n.input(0), n.input(1), n.input(2)})); }
+/// Numbers that would run away from the limit are none; RANGE wants a limit that they run to.
+RewriteResult range(Lowering &n) {
+  Tensor start = n.input(0), limit = n.input(1), step = n.input(2);
+  if (start.isConstant() && limit.isConstant() && step.isConstant())
+    return n.replace(op(Op::RANGE, {start, limit, step}));
+  Expr above = op(Op::MAXIMUM, {start, limit}), below = op(Op::MINIMUM, {start, limit});
+  Expr end = n.m.every(step, [](double by) { return by > 0; }) ? above
+             : n.m.every(step, [](double by) { return by < 0; })
+                 ? below
+                 : op(Op::SELECT_V2, {op(Op::GREATER, {step, number(0, step.type())}), above, below});
+  return n.replace(op(Op::RANGE, {start, end, step}));
+}
 
 } // namespace
 

@@ -316,6 +316,7 @@ class Model:
         smooth: Optional[float] = None,
         absorb: bool = False,
         gptq: bool = False,
+        gptaq: bool = False,
         bias_correction: bool = False,
         best: bool = False,
         verify_each: bool = False,

@@ -78,6 +78,7 @@ def test_every_keyword_reaches_the_request(net):
         ("smooth", 2, "smooth takes a number from 0 to 1"),
         ("equalize", True, "give data"),
         ("gptq", True, "give data"),
+        ("gptaq", True, "give data"),
         ("std", 0, "std: what is divided by is not 0"),
         ("layout", "nope", 'layout: "nope" is none; there are nhwc, nchw'),
         ("requantize", ("int8",), "requantize needs 2 values"),

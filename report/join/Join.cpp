@@ -82,8 +82,10 @@ private:
   std::map<std::string, std::vector<const Kernel *>, std::less<>> kernelsByName;
   std::map<std::pair<std::string, std::vector<uint64_t>>, std::vector<Place>> byShape; ///< that were looked for
   std::vector<std::pair<JoinedRow *, std::vector<Place>>> partitions; ///< with the operators they end with
-  std::set<Place> claimed;                                            ///< by rows that name them
-  std::vector<JoinedRow *> byIndex;                                   ///< rows that only their index places
+  std::multimap<Place, uint32_t> unread;                              ///< of the subgraphs in `searched`
+  std::set<uint32_t> searched;
+  std::set<Place> claimed;          ///< by rows that name them
+  std::vector<JoinedRow *> byIndex; ///< rows that only their index places
 
   static void note(std::vector<Place> &places, Place place) {
     if (places.empty() || places.back() != place)
@@ -348,8 +350,10 @@ private:
     for (auto &[row, ends] : partitions) {
       uint32_t subgraph = ends.front().first;
       auto [found, isNew] = covered.try_emplace(ends);
-      if (isNew)
+      if (isNew) {
+        findUnread(subgraph);
         found->second = walk(subgraph, ends);
+      }
       set(*row, Match::Approx, subgraph, found->second);
     }
   }
@@ -373,7 +377,48 @@ private:
           open.push_back(index);
       });
     }
+    // A delegate takes what nothing reads too, though its node has no output of it.
+    open.assign(reached.begin(), reached.end());
+    while (!open.empty()) {
+      Place place{subgraph, open.back()};
+      open.pop_back();
+      for (auto [reader, end] = unread.equal_range(place); reader != end; ++reader)
+        if (!claimed.count({subgraph, reader->second}) && reached.insert(reader->second).second)
+          open.push_back(reader->second);
+    }
     return {reached.begin(), reached.end()};
+  }
+
+  /// Fills `unread`: of each operator, the readers from which nothing leads to an output of the subgraph.
+  void findUnread(uint32_t subgraph) {
+    if (!graph || subgraph >= graph->subgraphs.size() || !searched.insert(subgraph).second)
+      return;
+    const FileSubgraph &file = graph->subgraphs[subgraph];
+    std::vector<bool> isRead(file.operatorCount);
+    std::vector<uint32_t> open;
+    auto read = [&](int32_t tensor) {
+      if (tensor < 0 || graph->producer[tensor] < 0)
+        return;
+      uint32_t index = static_cast<uint32_t>(graph->producer[tensor]) - file.firstOperator;
+      if (index < file.operatorCount && !isRead[index]) {
+        isRead[index] = true;
+        open.push_back(index);
+      }
+    };
+    if (file.table->outputs())
+      for (int32_t output : *file.table->outputs())
+        read(graph->tensorId(file, output));
+    while (!open.empty()) {
+      uint32_t index = open.back();
+      open.pop_back();
+      graph->forEachInput(file.firstOperator + index, read);
+    }
+    for (uint32_t index = 0; index < file.operatorCount; ++index)
+      if (!isRead[index])
+        graph->forEachInput(file.firstOperator + index, [&](int32_t tensor) {
+          if (tensor >= 0 && graph->producer[tensor] >= 0)
+            unread.insert({{subgraph, static_cast<uint32_t>(graph->producer[tensor]) - file.firstOperator}, index});
+        });
   }
 };
 
