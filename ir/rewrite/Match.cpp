@@ -133,6 +133,18 @@ bool Match::isEvery(Tensor constant, Quotient number) {
   return true;
 }
 
+bool Match::isRestOfOne(Tensor constant, Tensor other) {
+  std::optional<Number> number = this->number(constant), beside = this->number(other);
+  if (!number || !beside)
+    return false;
+  double rest = 1 - beside->value;
+  if (!(std::abs(number->value - rest) <= 6e-8)) // half a unit in the last place of each below one
+    return false;
+  if (number->value != rest)
+    taken.push_back({number->value, {rest}});
+  return true;
+}
+
 bool Match::isStoredZero(Tensor constant, Tensor beside) {
   if (!constant.isDenseConstant() || !beside || !constant.isPerTensor() || !beside.isPerTensor() ||
       !constant.isQuantized() || !beside.isQuantized() || !constant.hasTypeOf(beside) ||

@@ -130,6 +130,9 @@ public:
   bool isEvery(Tensor constant, double number);
   /// Is each the float that is nearest to a quotient? The rule takes it for the quotient then.
   bool isEvery(Tensor constant, Quotient number);
+  /// Is it one number, and with that of another constant one but for the rounding of both? The rule takes it for the
+  /// rest then.
+  bool isRestOfOne(Tensor constant, Tensor other);
   /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so
   /// far above that of `beside` that their sum would lose bits of it?
   bool isStoredZero(Tensor constant, Tensor beside);

@@ -302,9 +302,10 @@ static Rule normalisation(llvm::StringLiteral name, bool squares, bool withNumbe
 /// concat(slice(t), slice(t), …) → transpose(concat(slice(x), slice(x), …), p), where t = transpose(x, p)
 static Rule slices() {
   auto x = any(), p = constant(), begin = constant(), end = constant(), strides = constant();
-  auto slice = op(Op::STRIDED_SLICE, {transpose(x, p), begin, end, strides}).once();
+  auto moved = transpose(x, p).inside();
+  auto slice = op(Op::STRIDED_SLICE, {moved, begin, end, strides}).once();
   auto joined = anyOf({Op::CONCATENATION}).mayActivate().each(slice);
-  return {"slices", "an operand is not a slice of a transpose with this use only", joined, [=](Match &m) {
+  return {"slices", "an operand is not a slice of a transpose that nobody else uses", joined, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m.at(0, p));
             int64_t axis = m.root().option("axis"), rank = m.at(0, x).rank();
             axis += axis < 0 ? rank : 0;

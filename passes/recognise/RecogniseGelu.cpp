@@ -6,12 +6,13 @@ namespace origo {
 
 /// Half of x times 1 + tanh(√(2/π)·(x + 0.044715·x³)).
 static Rule byTanh() {
-  const double root = 0.7978845608, third = 0.044715;
+  const float root = 0.7978845608F, third = 0.044715F;
+  const Quotient both{static_cast<double>(root) * static_cast<double>(third)}; // which no float is
   auto x = any();
   auto cube = pow(x, 3) | x * square(x) | x * (x * x), squared = square(x) | x * x;
   auto factor = 1 + near(third) * squared;
-  auto inner = near(root) * (x + near(third) * cube) | near(root) * x * factor |
-               (near(root) * x + near(root * third) * cube) | x * (near(root) + near(root * third) * squared);
+  auto inner = near(root) * (x + near(third) * cube) | near(root) * x * factor | (near(root) * x + near(both) * cube) |
+               x * (near(root) + near(both) * squared);
   return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", halfOfGated(x, tanh(inner)),
               gelu(x).with("approximate", 1)}
       .assumes("what is 0.7978846 or 0.044715 but for a rounding to float16 is that");

@@ -52,56 +52,46 @@ static Rule ofScaledPart() {
           }};
 }
 
-/// a · x + b · |x| with a + b = 1 → prelu(x, a − b)
+/// a · x + b · |x| with a + b = 1 → prelu(x, 2a − 1)
 static Rule ofMagnitude() {
   auto x = any(), a = constant(), b = constant();
-  return {"magnitude", "not the sum of multiples of x and its magnitude", x * a + op(Op::ABS, {x}) * b, [=](Match &m) {
-            const char *why = slopeRefusal(m, m[x], m[a]);
-            if (why || (why = slopeRefusal(m, m[x], m[b])))
-              return decline(why);
-            if (!m.everyOf(a + b, [](float, float, float sum) { return std::abs(sum - 1) <= 6e-8F; }))
-              return decline("the multiples do not make one together");
-            return m.replace(op(Op::PRELU, {x, fold(a - b)}));
-          }};
+  return Rule{"magnitude", "not the sum of multiples of x and its magnitude", x * a + op(Op::ABS, {x}) * b,
+              [=](Match &m) {
+                if (const char *why = slopeRefusal(m, m[x], m[a]))
+                  return decline(why);
+                if (m[b].rank() > m[x].rank() || !m.isRestOfOne(m[b], m[a]))
+                  return decline("the multiples are not two numbers that make one together");
+                Expr slope = 2 * a - 1.0;
+                auto isExact = [](float twice, float one, float slope) {
+                  return static_cast<double>(twice) - static_cast<double>(one) == static_cast<double>(slope);
+                };
+                if (!m.everyOf(slope, isExact))
+                  return decline("the slope is no float");
+                return m.replace(op(Op::PRELU, {x, fold(slope)}));
+              }}
+      .assumes("two numbers that make one but for their rounding make one");
 }
-
-/// A multiple of x by a constant, or what it is divided by.
-struct Multiple {
-  explicit Multiple(Expr x) : x(x) {}
-  Expr x, factor = constant(), divisor = constant(), product = x * factor, quotient = x / divisor;
-  Expr either = product | quotient;
-  Tensor number(Match &m) const { return m.has(quotient) ? m[divisor] : m[factor]; }
-  const char *refusal(Match &m) const {
-    if (m.has(quotient) && !m.every(m[divisor], [](double n) { return std::abs(n) > 1e-37; }))
-      return "the divisor is zero, or nearly so";
-    return slopeRefusal(m, m[x], number(m));
-  }
-  Expr slope(Match &m) const { return m.has(quotient) ? fold(1.0 / divisor) : factor; }
-};
 
 /// x > 0 ? x : α·x
 static Rule bySelecting() {
-  auto x = any();
-  Multiple multiple(x);
-  return {"selected", "not x or a multiple of it, by its sign", byTheSignOf(x, x, multiple.either), [=](Match &m) {
-            const char *why = multiple.refusal(m);
-            return why ? decline(why) : m.replace(op(Op::PRELU, {x, multiple.slope(m)}));
+  auto x = any(), slope = constant();
+  return {"selected", "not x or a multiple of it, by its sign", byTheSignOf(x, x, x * slope), [=](Match &m) {
+            const char *why = slopeRefusal(m, m[x], m[slope]);
+            return why ? decline(why) : m.replace(op(Op::PRELU, {x, slope}));
           }};
 }
 
 /// max(x, α·x) with 0 < α ≤ 1, and min(x, α·x) with α ≥ 1
 static Rule byBound() {
-  auto x = any();
-  Multiple multiple(x);
-  auto greater = maximum(x, multiple.either), lesser = minimum(x, multiple.either);
+  auto x = any(), slope = constant();
+  auto greater = maximum(x, x * slope), lesser = minimum(x, x * slope);
   return {"bound", "not the greater or lesser of x and a multiple of it", greater | lesser, [=](Match &m) {
-            if (const char *why = multiple.refusal(m))
+            if (const char *why = slopeRefusal(m, m[x], m[slope]))
               return decline(why);
-            if (!(m.has(greater) != m.has(multiple.quotient)
-                      ? m.every(multiple.number(m), [](double n) { return n > 0 && n <= 1; })
-                      : m.every(multiple.number(m), [](double n) { return n >= 1; })))
+            if (!(m.has(greater) ? m.every(m[slope], [](double n) { return n > 0 && n <= 1; })
+                                 : m.every(m[slope], [](double n) { return n >= 1; })))
               return decline("the multiple is the greater one where it should not be");
-            return m.replace(op(Op::PRELU, {x, multiple.slope(m)}));
+            return m.replace(op(Op::PRELU, {x, slope}));
           }};
 }
 

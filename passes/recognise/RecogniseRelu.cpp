@@ -8,7 +8,7 @@ static Rule positive() {
   auto pattern = maximum(x, 0.0) | byTheSignOf(x, x, 0.0) | halfOf(twice) | (halfOf(x) + halfOf(op(Op::ABS, {x})));
   return Rule{"relu", "not the greater of a value and zero", pattern,
               [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }}
-      .assumes("no number is NaN");
+      .assumes("no number is NaN, and no sum of two overflows");
 }
 
 static Rule betweenOnes() {

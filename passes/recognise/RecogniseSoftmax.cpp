@@ -63,9 +63,9 @@ static Rule byPartsOfTransposed() {
 static Rule ofCentred() {
   auto x = any(), axes = constant();
   auto c = constant();
-  auto most = op(Op::REDUCE_MAX, {x, axes}), centred = x - column(most), scaled = (centred * c).once();
+  auto most = op(Op::REDUCE_MAX, {x, axes}), centred = (x - column(most)).once(), scaled = (centred * c).once();
   auto soft = op(Op::SOFTMAX, {centred | scaled}), logarithm = op(Op::LOG_SOFTMAX, {centred | scaled});
-  return {"centred", "not of what its maximum was taken off", soft | logarithm, [=](Match &m) {
+  return {"centred", "not of what its maximum was taken off, used once", soft | logarithm, [=](Match &m) {
             if (!m[x].isFloat() || !isColumnOf(m, m[x], most, m[axes], m.op(centred).operand(1)))
               return decline("not float, or the maximum is not one number for each row");
             if (!m.has(scaled))

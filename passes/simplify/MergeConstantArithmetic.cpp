@@ -85,7 +85,9 @@ static Rule affine(llvm::StringLiteral name, bool dividesFirst, bool dividesLast
             if (!m.everyOf(dividesFirst ? rate : factor, isSound) ||
                 !m.everyOf(shift, dividesLast ? isSoundRatio : isSoundProduct))
               return decline("the constants, or the numbers that they make, are not finite or not normal");
-            return m.replace((x * fold(factor) + fold(shift)).activation(m.root().activation()));
+            unsigned at = m.op(sum).operand(0u) == m[inner] ? 0 : 1;
+            Expr shifted = clone(sum).operand(at, x * fold(factor)).operand(1 - at, fold(shift));
+            return m.replace(shifted.activation(m.root().activation()));
           }};
 }
 
