@@ -17,6 +17,8 @@ namespace origo::eval {
 
 namespace {
 
+constexpr const char notTold[] = "a shape between the steps of the relation is not told";
+
 /// A source tensor while the steps of a relation are applied to it. A step that cannot be executed leaves its reason
 /// in `unchecked`, one that cannot be meant in `wrong`.
 class Applied {
@@ -39,6 +41,8 @@ public:
   std::optional<std::vector<double>> numbers;
   std::vector<double> allowed; ///< how far each of them may be off
   const char *wrong = nullptr, *unchecked = nullptr;
+  /// What is tried for the first shape that nothing tells.
+  std::optional<Shape> guess;
 
   bool apply(llvm::ArrayRef<Step> steps) {
     for (size_t i = 0; i < steps.size() && !wrong && !unchecked; ++i)
@@ -148,7 +152,9 @@ private:
   void reshape(llvm::ArrayRef<Step> later) {
     auto to = shapeBefore(later);
     if (!to)
-      unchecked = "a shape between the steps of the relation is not told";
+      to = std::exchange(guess, std::nullopt);
+    if (!to)
+      unchecked = notTold;
     else if (product(*to) != static_cast<int64_t>(from.size()))
       wrong = "has another number of elements than the source";
     else
@@ -182,7 +188,7 @@ private:
     // Behind a reshape only the number of elements is known.
     bool flat = llvm::any_of(later, [](const Step &next) { return next.kind == Step::Reshape; });
     if (!whole || flat) {
-      unchecked = "a shape between the steps of the relation is not told";
+      unchecked = notTold;
       return;
     }
     Shape old = shape;
@@ -382,8 +388,7 @@ bool sameStorage(const Tensor &a, const Tensor &b) {
 
 } // namespace
 
-llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps,
-                                         const std::map<uint32_t, const Value *> &sources) {
+llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps, const std::map<uint32_t, const Value *> &sources) {
   llvm::SmallVector<Step, 2> result(steps.begin(), steps.end());
   for (Step &step : result)
     for (Step::Term *term : {&step.scale, &step.shift})
@@ -393,8 +398,8 @@ llvm::SmallVector<Step, 2> withConstants(llvm::ArrayRef<Step> steps,
   return result;
 }
 
-Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
-                      const Tensor &result) {
+static Verdict checkWith(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
+                         const Tensor &result, std::optional<Shape> guess) {
   bool stored = sameStorage(source, result);
   if (stored && steps.empty() && llvm::ArrayRef(source.shape) == llvm::ArrayRef(result.shape) &&
       llvm::ArrayRef<uint8_t>(source.storage) == llvm::ArrayRef<uint8_t>(result.storage))
@@ -402,6 +407,7 @@ Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const To
   if (!isFloat(result.type))
     tolerance = nullptr;
   Applied applied(source, result, tolerance);
+  applied.guess = std::move(guess);
   if (!applied.apply(steps))
     return applied.wrong ? Verdict{Verdict::Deviates, applied.wrong} : Verdict{Verdict::Unchecked, applied.unchecked};
   if (!applied.numbers && !stored && source.type != result.type && !isQuantized(source) && !isQuantized(result))
@@ -441,6 +447,46 @@ Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const To
   if (verdict.kind == Verdict::Equal && !tolerance && stored && !applied.numbers &&
       *bitsPerElement(source.type) % 8 == 0)
     return {Verdict::Deviates, "has the same numbers but not the same bits"};
+  return verdict;
+}
+
+/// All shapes of this rank and so many elements, or none: there are too many to try.
+static std::vector<Shape> shapesOf(int64_t elements, size_t rank) {
+  std::vector<std::pair<Shape, int64_t>> open{{Shape(), elements}}; // and the elements of what is to come
+  for (size_t axis = 0; axis < rank; ++axis) {
+    std::vector<std::pair<Shape, int64_t>> longer;
+    for (const auto &[shape, left] : open)
+      for (int64_t size = axis + 1 < rank ? 1 : left; size <= left; ++size) {
+        if (left % size)
+          continue;
+        if (static_cast<int64_t>(longer.size() + 1) * elements > 1 << 22)
+          return {};
+        longer.emplace_back(shape, left / size);
+        longer.back().first.push_back(static_cast<int32_t>(size));
+      }
+    open = std::move(longer);
+  }
+  std::vector<Shape> shapes;
+  for (auto &[shape, left] : open)
+    shapes.push_back(std::move(shape));
+  return shapes;
+}
+
+Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const Tolerance *tolerance,
+                      const Tensor &result) {
+  Verdict verdict = checkWith(source, steps, tolerance, result, std::nullopt);
+  if (verdict.kind != Verdict::Unchecked || verdict.text != notTold || source.count() > 1 << 16)
+    return verdict;
+  // Which shape was between a reshape and the permutation behind it, before another reshape, is to be found: it is
+  // right if one is.
+  for (size_t i = 0; i + 1 < steps.size(); ++i)
+    if (steps[i].kind == Step::Reshape && steps[i + 1].kind == Step::Permute)
+      for (const Shape &guess : shapesOf(static_cast<int64_t>(source.count()), steps[i + 1].first.size())) {
+        Verdict tried = checkWith(source, steps, tolerance, result, guess);
+        if (tried.kind != Verdict::Deviates)
+          return tried;
+        verdict = {Verdict::Deviates, "has another order than the steps make, whatever the shape between them"};
+      }
   return verdict;
 }
 

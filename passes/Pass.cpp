@@ -48,11 +48,15 @@ static bool hasMore(const Expr &pattern, unsigned most) {
 bool Rule::isOfSeveral() const { return hasMore(pattern, 1); }
 
 llvm::ArrayRef<Pass> allPasses() {
-  static const std::vector<Pass> passes = {
-#define PASS(NAME) NAME(),
+  // Nobody waits for them to be taken apart when the program ends.
+  static const auto &passes = *[] {
+    auto *all = new std::vector<Pass>();
+    all->reserve(256);
+#define PASS(NAME) all->push_back(NAME());
 #include "passes/Passes.inc"
 #undef PASS
-  };
+    return all;
+  }();
   return passes;
 }
 

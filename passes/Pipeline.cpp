@@ -4,6 +4,7 @@
 #include "ir/ConstantExpressions.h"
 #include "ir/Verifier.h"
 #include "ir/rewrite/ShareBuffers.h"
+#include "passes/Glance.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -138,6 +139,7 @@ struct Candidate {
   const Pipeline::Entry *entry;
   const Rule *rule;
   RuleStatistics *statistics;
+  std::optional<Glance> glance = std::nullopt; ///< once it was asked for
 };
 
 class Run {
@@ -231,11 +233,18 @@ llvm::Error Run::visit(Operator &op, Phase phase) {
   // Rules may count on results. Most operators without one are dead code, but not those with effects.
   if (op.results().empty() || llvm::is_contained(op.results(), nullptr))
     return llvm::Error::success();
-  for (const Candidate &candidate : found->second) {
+  bool watched = options.statistics || options.onAttempt || options.onDecline;
+  for (Candidate &candidate : found->second) {
     const Pass &pass = *candidate.entry->pass;
     const Rule &rule = *candidate.rule;
     if (!runsIn(pass.phase, phase))
       continue;
+    if (rule.build && !watched) { // who watches is told why each does not apply
+      if (!candidate.glance)
+        candidate.glance.emplace(rule.pattern, op.code);
+      if (!candidate.glance->mayMatch(op))
+        continue;
+    }
     IdSet origins = op.origins;
     storing = phase == Phase::Quantize && pass.phase == phase && pipeline.plan;
     rw.mends = candidate.entry->mends;

@@ -12,6 +12,12 @@ namespace origo {
 inline Expr plus(Expr x, double c) { return (x + about(c)) | (x - about(-c)); }
 inline Expr times(Expr x, Quotient c) { return x * about(c) | x / about({c.denominator, c.numerator}); }
 inline Expr negated(Expr x) { return -x | x * -1.0 | (0.0 - x); }
+inline Expr halfOf(Expr x) { return x * 0.5 | x / 2; }
+/// Half of x times 1 + g, in whichever factor the half is, or in each term.
+inline Expr halfOfGated(Expr x, Expr g) {
+  Expr gate = 1 + g, half = halfOf(x);
+  return 0.5 * x * gate | (x * gate) / 2 | (x / 2) * gate | x * (gate / 2) | x * (halfOf(g) + 0.5) | (half + half * g);
+}
 
 // Powers.
 inline Expr squareOf(Expr x) { return square(x) | x * x | pow(x, 2); }
@@ -22,8 +28,12 @@ inline Expr logOf(Expr x) { return op(Op::LOG, {x}); }
 
 // Bounds.
 inline Expr positiveOf(Expr x) { return relu(x) | maximum(x, 0.0); }
+/// The lesser of x and 0.
+inline Expr negativeOf(Expr x) { return minimum(x, 0.0) | negated(positiveOf(negated(x))); }
 inline Expr clamped(Expr x, double low, double high) {
   Expr bounded = minimum(maximum(x, low), high) | maximum(minimum(x, high), low);
+  if (low == 0 && high == 1)
+    bounded = bounded | op(Op::RELU_0_TO_1, {x});
   return low == 0 ? bounded | minimum(relu(x), high) | relu(minimum(x, high)) : bounded;
 }
 /// As a fused activation of `f`, too, or of each of its spellings.

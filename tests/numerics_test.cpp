@@ -84,7 +84,10 @@ TEST(Relations, Movement) {
   // What stands before the last permutation follows from the result's shape; between two reshapes nothing does.
   EXPECT_EQ(check(x, {reshape, turn}, Numbers({2, 3}, std::vector<float>{0, 2, 4, 1, 3, 5})), equal);
   EXPECT_EQ(check(x, {turn, reshape}, Numbers({6}, std::vector<float>{0, 3, 1, 4, 2, 5})), equal);
-  EXPECT_EQ(check(x, {reshape, turn, reshape}, flat), unchecked);
+  // Between a reshape and a permutation before another reshape some shape has to fit.
+  EXPECT_EQ(check(x, {reshape, turn, reshape}, flat), equal);
+  EXPECT_EQ(check(x, {reshape, turn, reshape}, Numbers({3, 2}, std::vector<float>{0, 2, 4, 1, 3, 5})), equal);
+  EXPECT_EQ(check(x, {reshape, turn, reshape}, Numbers({3, 2}, std::vector<float>{0, 2, 4, 1, 5, 3})), deviates);
 }
 
 TEST(Relations, Parts) {
@@ -194,7 +197,7 @@ TEST(Numerics, GoldenCases) {
   tally.print("golden cases");
   EXPECT_GE(tally.executed, 76u);
   EXPECT_LE(tally.models - tally.executed, 67u) << "more cases cannot be executed: add kernels, or raise the bound";
-  EXPECT_LE(tally.sum(tally.unchecked), 100u); // most are inputs of subgraphs, compared where these are called
+  EXPECT_LE(tally.sum(tally.unchecked), 90u); // most are inputs of subgraphs, compared where these are called
   EXPECT_GE(tally.within, 1u);
 }
 

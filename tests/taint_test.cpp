@@ -548,7 +548,8 @@ TEST(Taint, GoldenCases) {
   // An LSTM has weights for each gate, and those of one do not touch what the others became.
   unsigned gates = counts.otherParts["UNIDIRECTIONAL_SEQUENCE_LSTM"];
   EXPECT_NE(gates, 0u);
-  EXPECT_LE(counts.exempt["another-part"], gates + 20) << "operators that become several of which one has the constant";
+  // So has the sum of the two convolutions that one becomes.
+  EXPECT_LE(counts.exempt["another-part"], gates + 23) << "operators that become several of which one has the constant";
   counts.named -= gates;
   expectPrecise(counts, 96); // many are about zeros and ones
   EXPECT_EQ(counts.exempt.size(), 4u);

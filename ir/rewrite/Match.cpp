@@ -133,6 +133,18 @@ bool Match::isEvery(Tensor constant, Quotient number) {
   return true;
 }
 
+bool Match::isRestOfOne(Tensor constant, Tensor other) {
+  std::optional<Number> number = this->number(constant), beside = this->number(other);
+  if (!number || !beside)
+    return false;
+  double rest = 1 - beside->value;
+  if (!(std::abs(number->value - rest) <= 6e-8)) // half a unit in the last place of each below one
+    return false;
+  if (number->value != rest)
+    taken.push_back({number->value, {rest}});
+  return true;
+}
+
 bool Match::isStoredZero(Tensor constant, Tensor beside) {
   if (!constant.isDenseConstant() || !beside || !constant.isPerTensor() || !beside.isPerTensor() ||
       !constant.isQuantized() || !beside.isQuantized() || !constant.hasTypeOf(beside) ||
@@ -213,10 +225,61 @@ bool Match::isReadLikewise(Tensor constant, Node op) const {
   return all && constant.payloadSize() * users <= mostBytes;
 }
 
+/// The operand whose elements an operator of a chain hands on: of a product or a sum, what is not constant.
+static unsigned handedOn(const Operator &op) {
+  bool arithmetic = op.code == Op::MUL || op.code == Op::ADD;
+  return arithmetic && op.operand(0) && op.operand(0)->isConstant() ? 1 : 0;
+}
+
+/// Follows a chain through an operator that repeats what it has.
+bool Match::repeats(Chain &chain, Operator &op) {
+  unsigned moved = handedOn(op);
+  Tensor x(op.operand(moved)), result(op.result());
+  auto along = [&](int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; };
+  if (op.code == Op::TILE || op.code == Op::BROADCAST_TO || op.code == Op::MUL || op.code == Op::ADD) {
+    bool arithmetic = op.code == Op::MUL || op.code == Op::ADD; // with ones, or with zeros
+    if (x.rank() != result.rank() || (op.code == Op::TILE && !integers(Tensor(op.operand(1)))) ||
+        (arithmetic && !(Tensor(op.operand(1 - moved)).isDenseConstant() &&
+                         isEvery(Tensor(op.operand(1 - moved)), op.code == Op::MUL ? 1.0 : 0.0))))
+      return false;
+    for (int axis = 0; axis < x.rank(); ++axis) {
+      int32_t from = x.shape()[axis], to = result.shape()[axis];
+      if (from < 1 || to % from || (op.code != Op::TILE && from != to && from != 1) || !chain.repeat(axis, to / from))
+        return false;
+    }
+    return true;
+  }
+  if (op.code == Op::GATHER) {
+    std::optional<Integers> list = integers(Tensor(op.operand(1)));
+    int64_t axis = along(Node(&op).option("axis"), x.rank());
+    if (!list || Tensor(op.operand(1)).rank() != 1 || Node(&op).option("batch_dims") != 0 || axis < 0 ||
+        axis >= x.rank() || x.shape()[axis] < 1 || list->size() % x.shape()[axis] || list->size() == 0)
+      return false;
+    auto times = static_cast<int64_t>(list->size()) / x.shape()[axis];
+    for (size_t i = 0; i < list->size(); ++i)
+      if (list->at(i) != static_cast<int64_t>(i) / times)
+        return false;
+    return chain.repeat(axis, times, true);
+  }
+  for (const Use &use : op.operands())
+    if (use.get() != op.operand(0))
+      return false;
+  int64_t axis = along(Node(&op).option("axis"), result.rank());
+  if (op.code == Op::PACK) {
+    llvm::SmallVector<int32_t, 6> wider(x.shape());
+    if (axis < 0 || axis > x.rank())
+      return false;
+    wider.insert(wider.begin() + axis, 1);
+    if (!chain.reshape(wider))
+      return false;
+  }
+  return (op.code == Op::PACK || op.code == Op::CONCATENATION) && chain.repeat(axis, op.numOperands());
+}
+
 std::optional<Moves> Match::moves(Tensor from, Tensor to) {
-  llvm::SmallVector<const Operator *, 8> chain;
-  for (const Value *value = to.value(); value != from.value(); value = chain.back()->operand(0)) {
-    const Operator *op = value ? value->producer() : nullptr;
+  llvm::SmallVector<Operator *, 8> chain;
+  for (const Value *value = to.value(); value != from.value(); value = chain.back()->operand(handedOn(*chain.back()))) {
+    Operator *op = value ? value->producer() : nullptr;
     if (!op || !llvm::is_contained(consumed, op) || !value->isStatic())
       return std::nullopt;
     chain.push_back(op);
@@ -224,7 +287,7 @@ std::optional<Moves> Match::moves(Tensor from, Tensor to) {
   if (!from.isStatic())
     return std::nullopt;
   Chain moved(from.shape());
-  for (const Operator *op : llvm::reverse(chain)) {
+  for (Operator *op : llvm::reverse(chain)) {
     bool known = false;
     if (op->code == Op::TRANSPOSE) {
       std::optional<Integers> permutation = integers(Tensor(op->operand(1)));
@@ -232,6 +295,8 @@ std::optional<Moves> Match::moves(Tensor from, Tensor to) {
               moved.transpose(permutation->numbers);
     } else if (llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, op->code)) {
       known = moved.reshape(Tensor(op->result()).shape());
+    } else {
+      known = repeats(moved, *op);
     }
     if (!known)
       return std::nullopt;

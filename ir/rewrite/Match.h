@@ -130,6 +130,9 @@ public:
   bool isEvery(Tensor constant, double number);
   /// Is each the float that is nearest to a quotient? The rule takes it for the quotient then.
   bool isEvery(Tensor constant, Quotient number);
+  /// Is it one number, and with that of another constant one but for the rounding of both? The rule takes it for the
+  /// rest then.
+  bool isRestOfOne(Tensor constant, Tensor other);
   /// Does each element of a constant that is stored in 8 bits with one scale stand for zero, and is the scale not so
   /// far above that of `beside` that their sum would lose bits of it?
   bool isStoredZero(Tensor constant, Tensor beside);
@@ -142,8 +145,8 @@ public:
   Range range(Tensor tensor) const;
   /// Operators that only move elements and lead to it one after the other, as far as ten.
   unsigned movementsInARow(Tensor tensor) const;
-  /// What the reshapes and transposes of the match that lead from one tensor to another do with its elements. None:
-  /// there are others in between, or it is not known before run time.
+  /// What the reshapes, transposes and repetitions of the match that lead from one tensor to another do with its
+  /// elements. None: there are others in between, or it is not known before run time.
   std::optional<Moves> moves(Tensor from, Tensor to);
   /// Is each use of a constant this operand of an operator like `op`, whose result goes into one like the root, with
   /// one reshape in between at most? A rule that gives one of them a changed copy then does so to all, and the constant
@@ -204,6 +207,7 @@ private:
   /// What became of the match, held against what the rule says.
   RewriteResult answer(RewriteResult said) const;
   bool isAll(Tensor constant, double number) const;
+  bool repeats(Chain &chain, Operator &op);
   /// The first element of a dense constant of floats that has any.
   std::optional<float> firstOf(Tensor constant) const;
   /// Are the shapes of all operands known?

@@ -5,37 +5,54 @@
 namespace origo::rewrite {
 
 /// No part has one element, and none that stay together are apart.
-Moves::Moves(llvm::ArrayRef<int64_t> parts, llvm::ArrayRef<unsigned> places) {
-  llvm::SmallVector<unsigned, 8> numbers(parts.size());
+Moves::Moves(llvm::ArrayRef<int64_t> parts, llvm::ArrayRef<unsigned> places, unsigned repeated) {
+  size_t count = parts.size() - repeated;
+  llvm::SmallVector<unsigned, 8> numbers(count);
   llvm::SmallVector<int64_t, 8> all;
-  for (auto [i, size] : llvm::enumerate(parts))
+  for (auto [i, size] : llvm::enumerate(parts.take_front(count)))
     if (size != 1) {
       numbers[i] = static_cast<unsigned>(all.size());
       all.push_back(size);
     }
   llvm::SmallVector<unsigned, 8> starts; // of runs, in the order of the result
   llvm::SmallVector<int64_t, 8> product(all.size(), 1);
-  unsigned expected = ~0u;
+  unsigned expected = again, own = again; // the latter: the run that goes on
   for (unsigned place : places) {
     if (parts[place] == 1)
       continue;
+    if (place >= count) {
+      if (!starts.empty() && starts.back() == again) {
+        repeats.back() *= parts[place];
+      } else {
+        starts.push_back(again);
+        repeats.push_back(parts[place]);
+      }
+      continue;
+    }
     unsigned number = numbers[place];
-    if (number != expected || starts.empty())
+    if (number != expected || starts.empty() || starts.back() == again) {
       starts.push_back(number);
-    product[starts.back()] *= all[number];
+      own = number;
+    }
+    product[own] *= all[number];
     expected = number + 1;
   }
-  llvm::SmallVector<unsigned, 8> sorted(starts);
+  llvm::SmallVector<unsigned, 8> sorted;
+  for (unsigned start : starts)
+    if (start != again)
+      sorted.push_back(start);
   llvm::sort(sorted);
   for (unsigned start : sorted)
     sizes.push_back(product[start]);
   for (unsigned start : starts)
-    order.push_back(static_cast<unsigned>(llvm::find(sorted, start) - sorted.begin()));
+    order.push_back(start == again ? again : static_cast<unsigned>(llvm::find(sorted, start) - sorted.begin()));
 }
 
 std::optional<Moves> Moves::ofLast(int64_t front, int64_t channels) const {
   llvm::SmallVector<int64_t, 8> parts(sizes);
   llvm::SmallVector<unsigned, 8> places(order);
+  if (!repeats.empty())
+    return std::nullopt;
   if (front > 1) {
     if (parts.empty() || places.front() != 0 || parts.front() % front)
       return std::nullopt;
@@ -45,6 +62,16 @@ std::optional<Moves> Moves::ofLast(int64_t front, int64_t channels) const {
   for (int64_t size : parts)
     elements *= size;
   return elements == channels ? std::optional(Moves(parts, places)) : std::nullopt;
+}
+
+Moves Moves::inverse() const {
+  llvm::SmallVector<int64_t, 8> parts;
+  llvm::SmallVector<unsigned, 8> places(order.size());
+  for (auto [place, part] : llvm::enumerate(order)) {
+    parts.push_back(sizes[part]);
+    places[part] = static_cast<unsigned>(place);
+  }
+  return {parts, places};
 }
 
 llvm::SmallVector<int32_t, 8> Moves::moved() const {
@@ -87,7 +114,8 @@ bool Chain::reshape(llvm::ArrayRef<int32_t> shape) {
         auto inner = static_cast<unsigned>(sizes.size());
         sizes.push_back(sizes[part] / left);
         sizes[part] = left;
-        source.insert(llvm::find(source, part) + 1, inner);
+        if (auto place = llvm::find(source, part); place != source.end())
+          source.insert(place + 1, inner);
         open.insert(open.begin() + 1, inner);
       }
       left /= sizes[part];
@@ -115,6 +143,15 @@ bool Chain::transpose(llvm::ArrayRef<int64_t> permutation) {
   return true;
 }
 
+bool Chain::repeat(int64_t axis, int64_t times, bool each) {
+  if (axis < 0 || static_cast<size_t>(axis) >= current.size() || times < 1 || sizes.size() > 32)
+    return false;
+  auto &dimension = current[axis];
+  dimension.insert(each ? dimension.end() : dimension.begin(), static_cast<unsigned>(sizes.size()));
+  sizes.push_back(times);
+  return true;
+}
+
 Moves Chain::moves() const {
   llvm::SmallVector<int64_t, 8> parts;
   llvm::SmallVector<unsigned, 8> places, number(sizes.size());
@@ -122,10 +159,17 @@ Moves Chain::moves() const {
     parts.push_back(sizes[part]);
     number[part] = static_cast<unsigned>(i);
   }
+  unsigned repeated = 0;
+  for (unsigned part = 0; part < sizes.size(); ++part)
+    if (!llvm::is_contained(source, part)) {
+      number[part] = static_cast<unsigned>(parts.size());
+      parts.push_back(sizes[part]);
+      ++repeated;
+    }
   for (const auto &dimension : current)
     for (unsigned part : dimension)
       places.push_back(number[part]);
-  return Moves(parts, places);
+  return Moves(parts, places, repeated);
 }
 
 } // namespace origo::rewrite

@@ -64,7 +64,8 @@ static Rule asPicture() {
             if (from.rank() == 4 && row->first == 1 && row->second == 2)
               return decline("a picture already");
             auto size = [](int64_t count) { return static_cast<int32_t>(count); };
-            Expr picture = reshape(x, list({size(before), size(length), 1, size(behind)}));
+            int32_t shape[] = {size(before), size(length), 1, size(behind)};
+            Expr picture = from.shape() == llvm::ArrayRef(shape) ? Expr(x) : reshape(x, list(shape));
             return m.replace(reshape(mean(picture, list({1, 2})).with("keep_dims", 1), shapeOf(to)));
           }};
 }

@@ -69,8 +69,13 @@ static Rule withConstant() {
                 m[c].rank() > m[moved].rank())
               return decline("one number, quantised by channel, or the shapes are not known before run time");
             auto sizes = carried(m[c].shape(), m[moved].shape(), m[x].shape());
+            bool alongLast = m[c].rank() > 0 && m[c].elementCount() == m[c].lastDimension() && m[x].rank() > 0 &&
+                             m[moved].lastDimension() == m[c].lastDimension() &&
+                             m[x].lastDimension() == m[c].lastDimension();
+            if (!sizes && alongLast)
+              sizes = {m[c].lastDimension()};
             if (!sizes)
-              return decline("more than dimensions of size 1 change");
+              return decline("more than dimensions of size 1 change, which the constant is not the same along");
             // A second copy of a vector is nothing beside a movement, and its other users may be gone tomorrow.
             bool vector = llvm::count_if(m[c].shape(), [](int32_t dim) { return dim != 1; }) <= 1;
             if (!vector && !m[c].hasOneUse())

@@ -1,6 +1,8 @@
 #include "passes/Linear.h"
 #include "passes/Spelling.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// (a · b) · c → (c · a) · b for one number c, where a comes from a linear operator whose weights take it.
@@ -36,14 +38,50 @@ static Rule throughBlocks() {
           }};
 }
 
+/// (a · c) . (b · d) → (a · cd) . b for numbers c and d, as attention scales queries and keys by the root of one.
+static Rule ofBoth() {
+  auto a = any(), b = any(), c = constant(), d = constant();
+  auto left = (a * c).once(), right = (b * d).once(), moved = anyOf({Op::TRANSPOSE, Op::RESHAPE}, {right}).once();
+  auto product = op(Op::BATCH_MATMUL, {left, right | moved});
+  return {"of-both", "not a product of two constant multiples, each used once", product, [=](Match &m) {
+            if (!m[a].isFloat() || !m[b].isFloat() || m[c].elementCount() != 1 || m[d].elementCount() != 1 ||
+                m[c].rank() > m[a].rank() || m[d].rank() > m[b].rank())
+              return decline("the constants are not one number each");
+            auto isSound = [](float, float, float both) { return std::isnormal(both); };
+            if (!m.everyOf(c * d, isSound))
+              return decline("the numbers, or what they make, are not finite or not normal");
+            Expr other = m.has(moved) ? clone(moved).operand(0, b) : b;
+            Expr inner = a * fold(reshape(c * d, shapeOf(m[c])));
+            return m.replace(clone(product).operand(0, inner).operand(1, other));
+          }};
+}
+
+/// average_pool(linear(x)) · c → average_pool(linear(x) · c) for one number a channel, which the weights take.
+static Rule throughPool() {
+  auto c = constant();
+  auto linear = anyWith(Trait::Linear).filter(constant()).once();
+  auto pooled = op(Op::AVERAGE_POOL_2D, {linear}).once();
+  auto scaled = (pooled * c).mayActivate();
+  return {"through-pool", "not a constant multiple of what is pooled of a linear operator, each used once", scaled,
+          [=](Match &m) {
+            Tensor from = m[linear];
+            if (!from.isFloat() || !isPerChannel(m[c], m[pooled], m[pooled].lastDimension()) ||
+                !m[scaled].hasShapeOf(m[pooled]))
+              return decline("the constant is not one number a channel of a float picture");
+            Expr result = clone(pooled).operand(
+                0, clone(scaled).operand(m.positionOf(pooled), linear).activation(Activation::NONE).as(from));
+            return m.replace(result.activation(m.root().activation()));
+          }};
+}
+
 Pass ForwardScales() {
   return {"forward-scales",
-          "(a . b) * c -> (a * c) . b where a is linear with constant weights, f(batch_to_space(x), c) -> "
-          "batch_to_space(f(x, c))",
+          "(a . b) * c -> (a * c) . b where a is linear with constant weights, (a * c) . (b * d) -> (a * cd) . b, "
+          "f(batch_to_space(x), c) -> batch_to_space(f(x, c)), and a factor through an average pool",
           Phase::Layout,
           true,
           {},
-          {throughProduct(), throughBlocks()}};
+          {throughProduct(), ofBoth(), throughBlocks(), throughPool()}};
 }
 
 } // namespace origo

@@ -244,17 +244,119 @@ static Rule reduction() {
           }};
 }
 
+/// gather(transpose(x, p), i) → transpose(gather(x, i) along the dimension that it was, p) for a list of positions
+static Rule gathering() {
+  auto x = any(), p = constant(), i = any();
+  auto moved = transpose(x, p).once();
+  auto taken = op(Op::GATHER, {moved, i});
+  return {"gathering", "what is gathered of is not the result of a transpose with this use only", taken, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            int64_t axis = m.op(taken).option("axis"), rank = m[x].rank();
+            axis += axis < 0 ? rank : 0;
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || axis < 0 || axis >= rank)
+              return decline("the permutation or the axis is none");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (m[i].rank() != 1 || m.op(taken).option("batch_dims") != 0)
+              return decline("the positions are no list, or go by batch");
+            return m.replace(clone(moved).operand(0, clone(taken).operand(0, x).with("axis", permutation->at(axis))));
+          }};
+}
+
+/// f(t, r(t)) → transpose(f(x, r(x)), p), where t = transpose(x, p), which nobody else uses, and r reduces it, a
+/// function of it or its square, and keeps the dimensions: what centres or normalises.
+static Rule normalisation(llvm::StringLiteral name, bool squares, bool withNumber) {
+  auto x = any(), p = constant(), axes = constant(), number = constant();
+  auto moved = transpose(x, p).inside();
+  auto function = anyWith(Trait::Unary, {moved}).once(), square = anyWith(Trait::Binary, {moved, moved}).once();
+  Expr inner = squares ? square : moved | function;
+  auto reduced = anyWith(Trait::Reduction, {inner, axes}).with("keep_dims", 1).once();
+  auto shifted = withNumber ? anyWith(Trait::Binary, {reduced, number}).once() : reduced;
+  auto outer = anyWith(Trait::Unary, {shifted}).once(), column = shifted | outer;
+  auto f =
+      anyWith(Trait::Binary, {moved, column}).mayActivate() | anyWith(Trait::Binary, {column, moved}).mayActivate();
+  return {name, "not a transpose that nobody else uses, and what it is reduced to", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]), over = m.integers(m[axes]);
+            int rank = m[x].rank();
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || !over || !over->axesOf(rank))
+              return decline("the permutation or the axes are not known");
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (!m[x].isFloat() || !m[reduced].isFloat() || (m.has(outer) && !m[outer].isFloat()) ||
+                (withNumber && (m[number].elementCount() != 1 || m[number].rank() > rank)))
+              return decline("not float, or another constant than one number");
+            Expr from = squares           ? clone(square).operand(0u, x).operand(1u, x).as(m[square], m[x])
+                        : m.has(function) ? clone(function).operand(0, x).as(m[function], m[x])
+                                          : Expr(x);
+            Expr narrow = clone(reduced).operand(0, from).operand(1, over->boundTo(*permutation).through(*permutation));
+            if (withNumber)
+              narrow = clone(shifted).operand(m.op(shifted).operand(0) == m[reduced] ? 0 : 1, narrow);
+            if (m.has(outer))
+              narrow = clone(outer).operand(0, narrow);
+            unsigned at = m.positionOf(moved);
+            Expr result = cloneRoot().operand(at, x).operand(1 - at, narrow).as(m.root().result(), m[x]);
+            return m.replace(clone(moved).operand(0, result));
+          }};
+}
+
+/// concat(slice(t), slice(t), …) → transpose(concat(slice(x), slice(x), …), p), where t = transpose(x, p)
+static Rule slices() {
+  auto x = any(), p = constant(), begin = constant(), end = constant(), strides = constant();
+  auto moved = transpose(x, p).inside();
+  auto slice = op(Op::STRIDED_SLICE, {moved, begin, end, strides}).once();
+  auto joined = anyOf({Op::CONCATENATION}).mayActivate().each(slice);
+  return {"slices", "an operand is not a slice of a transpose that nobody else uses", joined, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m.at(0, p));
+            int64_t axis = m.root().option("axis"), rank = m.at(0, x).rank();
+            axis += axis < 0 ? rank : 0;
+            if (!permutation || !permutation->isPermutation(m.at(0, x).shape().size()) || axis < 0 || axis >= rank)
+              return decline("the permutation or the axis is none");
+            Integers back = permutation->inverse();
+            Expr inner = cloneRoot().with("axis", permutation->at(axis));
+            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              Node one = m.op(i, slice);
+              if (!(m.at(i, x) == m.at(0, x)) || !(m.at(i, p) == m.at(0, p)))
+                return decline("the slices are of different transposes");
+              if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
+                return decline(why);
+              std::vector<Expr> operands{m.at(i, x)};
+              for (Expr list : {begin, end, strides}) {
+                if (m.at(i, list).elementCount() != permutation->size())
+                  return decline("not every dimension has a place in the slice");
+                operands.push_back(fold(gather(m.at(i, list), back)));
+              }
+              Expr part = op(Op::STRIDED_SLICE, operands);
+              for (llvm::StringLiteral mask :
+                   {llvm::StringLiteral("shrink_axis_mask"), llvm::StringLiteral("new_axis_mask"),
+                    llvm::StringLiteral("ellipsis_mask")})
+                if (one.option(mask) != 0)
+                  return decline("dimensions come or go");
+              for (llvm::StringLiteral mask : {llvm::StringLiteral("begin_mask"), llvm::StringLiteral("end_mask")}) {
+                int64_t bits = 0;
+                for (size_t k = 0; k < back.size(); ++k)
+                  bits |= (one.option(mask) >> back.at(k) & 1) << k;
+                part = part.with(mask, bits);
+              }
+              inner = inner.operand(i, part);
+            }
+            return m.root().result().isPerTensor() ? m.replace(transpose(inner, m.at(0, p)))
+                                                   : decline("the result is quantised by channel");
+          }};
+}
+
 Pass ForwardTransposes() {
   return {"forward-transposes",
           "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f; also for "
-          "padding, slices, reductions, concatenations and packs",
+          "padding, slices, gathers, reductions, normalisations, concatenations and packs",
           Phase::Layout,
           true,
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
           {unary(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(), slicing(),
-           reduction()}};
+           slices(), gathering(), reduction(), normalisation("normalisation", false, false),
+           normalisation("normalisation-number", false, true), normalisation("normalisation-squares", true, false),
+           normalisation("normalisation-squares-number", true, true)}};
 }
 
 } // namespace origo

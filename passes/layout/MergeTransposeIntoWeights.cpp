@@ -63,15 +63,89 @@ static Rule channels() {
           }};
 }
 
+/// linear(x, W, b) with its channels in another order → linear(x, W with its rows likewise, b)
+static Rule rows() {
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D}).once().mayActivate();
+  auto moved = movedFrom(linear, 2, 5);
+  return {"rows", "no movements in a row lead from a linear operator that is used once", moved, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            Tensor result = m.root().result(), product = m[linear];
+            if (!product.isStatic() || !product.hasShapeOf(result) || product.lastDimension() != parts.channels ||
+                isGrouped(m.op(linear), parts))
+              return decline("the shape changes, or the channels are grouped, or not the last dimension");
+            std::optional<Moves> moves = m.moves(product, result);
+            if (moves)
+              moves = moves->ofLast(static_cast<int64_t>(*product.elementCount()) / parts.channels, parts.channels);
+            if (!moves || moves->keepsOrder())
+              return decline("more than the channels move");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Moves there = moves->inverse();
+            llvm::SmallVector<int32_t, 8> sizes(there.moved()), order(there.back());
+            sizes.push_back(-1);
+            order.push_back(static_cast<int32_t>(order.size()));
+            auto inOrder = [&](Tensor of) {
+              return fold(reshape(transpose(reshape(of, list(sizes)), list(order)), shapeOf(of)));
+            };
+            Expr ordered = clone(linear).filter(inOrder(parts.filter));
+            return m.replace(parts.bias ? ordered.bias(inOrder(parts.bias)) : ordered);
+          }};
+}
+
+/// linear(gather(x, i), W, b), i all channels in another order → linear(x, W with its columns likewise, b)
+static Rule gatheredColumns() {
+  auto x = any(), i = constant();
+  auto taken = op(Op::GATHER, {x, i});
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D}, {taken}).mayActivate();
+  return {"gathered-columns", "not a linear operator of what is gathered", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            int64_t axis = m.op(taken).option("axis"), rank = m[x].rank();
+            std::optional<Integers> order = m.integers(m[i]);
+            if (!order || m[i].rank() != 1 || (axis != -1 && axis != rank - 1) ||
+                m.op(taken).option("batch_dims") != 0 || m[x].lastDimension() != parts.filter.lastDimension() ||
+                !order->isPermutation(static_cast<size_t>(m[x].lastDimension())))
+              return decline("not all channels, each once");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Expr filter = gather(parts.filter, order->inverse()).with("axis", parts.filter.rank() - 1);
+            return m.replace(clone(linear).operand(0, x).filter(fold(filter)));
+          }};
+}
+
+/// gather(linear(x, W, b), i) along the channels → linear(x, rows of W, rows of b)
+static Rule gatheredRows() {
+  auto i = constant();
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D}).once().mayActivate();
+  auto taken = op(Op::GATHER, {linear, i});
+  return {"gathered-rows", "not what is gathered of a linear operator that is used once", taken, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            int64_t axis = m.op(taken).option("axis"), rank = m[linear].rank();
+            if (m[i].rank() != 1 || (axis != -1 && axis != rank - 1) || m.op(taken).option("batch_dims") != 0 ||
+                m[linear].lastDimension() != parts.channels || m[i].elementCount() > parts.channels ||
+                isGrouped(m.op(linear), parts))
+              return decline("not channels, or grouped ones, or more than there are");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Expr part = clone(linear).filter(fold(gather(parts.filter, i)));
+            return m.replace((parts.bias ? part.bias(fold(gather(parts.bias, i))) : part).as(m[taken]));
+          }};
+}
+
 Pass MergeTransposeIntoWeights() {
   return {"merge-transpose-into-weights",
           "fc(flat(transpose(x, p)), W, b) -> fc(flat(x), W', b), W' with its columns moved likewise; also of a "
           "convolution whose "
-          "channels come in another order, as a channel shuffle leaves them",
+          "channels come, or are taken, in another order, as a channel shuffle leaves them",
           Phase::Layout,
           true,
           {{"convert_nchw_to_nhwc", {}}},
-          {behindFlatten(), channels()}};
+          {behindFlatten(), channels(), rows(), gatheredColumns(), gatheredRows()}};
 }
 
 } // namespace origo

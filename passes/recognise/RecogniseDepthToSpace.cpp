@@ -39,9 +39,10 @@ static Rule blocks() {
 /// order.
 static Rule behindLinear() {
   auto linear = anyOf({Op::CONV_2D, Op::TRANSPOSE_CONV}).once().mayActivate();
-  auto moved = movedFrom(linear, 3, 7);
+  auto function = anyOf({Op::RELU, Op::RELU6, Op::LEAKY_RELU, Op::TANH, Op::LOGISTIC, Op::HARD_SWISH}, {linear}).once();
+  auto moved = movedFrom(linear | function, 3, 7);
   return {"behind-linear", "not three movements in a row behind a convolution that is used once", moved, [=](Match &m) {
-            Tensor x = m[linear], result = m.root().result();
+            Tensor x = m.has(function) ? m[function] : m[linear], result = m.root().result();
             Linear parts;
             if (const char *why = readLinear(m.op(linear), parts))
               return decline(why);
@@ -61,7 +62,35 @@ static Rule behindLinear() {
             Expr ordered = clone(linear).filter(inside(parts.filter));
             if (parts.bias)
               ordered = ordered.bias(inside(parts.bias));
+            if (m.has(function))
+              ordered = clone(function).operand(0, ordered);
             return m.replace(op(Op::DEPTH_TO_SPACE, {ordered}).with("block_size", block));
+          }};
+}
+
+/// space_to_depth with the channels outside of the blocks in front of a linear operator, which takes their order.
+static Rule beforeLinear() {
+  auto x = any(), moved = movedFrom(x, 3, 7);
+  auto linear = anyOf({Op::CONV_2D, Op::FULLY_CONNECTED}, {moved}).mayActivate();
+  return {"before-linear", "not three movements in a row in front of a linear operator", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            Tensor deep = m.op(linear).operand(0);
+            int32_t block = growth(deep, m[x]);
+            std::optional<Moves> moves = block ? m.moves(m[x], deep) : std::nullopt;
+            if (!moves || parts.filter.isShared() || parts.filter.lastDimension() != deep.lastDimension())
+              return decline("no blocks of a picture, or the filter would have to stay for other users");
+            int32_t channels = m[x].lastDimension();
+            llvm::ArrayRef<int32_t> small = deep.shape();
+            int64_t sizes[] = {small[0], small[1], block, small[2], block, channels};
+            unsigned order[] = {0, 1, 3, 5, 2, 4};
+            if (!(*moves == Moves(sizes, order)))
+              return decline("the elements of a block are in another order");
+            Expr turned = transpose(reshape(parts.filter, list({-1, channels, block * block})), list({0, 2, 1}));
+            return m.replace(clone(linear)
+                                 .operand(0, op(Op::SPACE_TO_DEPTH, {x}).with("block_size", block))
+                                 .filter(fold(reshape(turned, shapeOf(parts.filter)))));
           }};
 }
 
@@ -108,7 +137,7 @@ static Rule bySlices() {
 /// conv(concat(x[0::2, 0::2], x[1::2, 0::2], …), W) → conv(space_to_depth(x), W with its channels likewise)
 static Rule byColumns() {
   Phases phases;
-  auto linear = op(Op::CONV_2D, {phases.joined}).mayActivate();
+  auto linear = anyOf({Op::CONV_2D, Op::FULLY_CONNECTED}, {phases.joined}).mayActivate();
   return {"columns", "not a convolution of slices that are put together", linear, [=](Match &m) mutable {
             Linear parts;
             if (const char *why = readLinear(m.op(linear), parts))
@@ -129,11 +158,11 @@ Pass RecogniseDepthToSpace() {
   return {
       "recognise-depth-to-space",
       "reshape(transpose(reshape(x))) -> depth_to_space(x), space_to_depth(x), concat(x[0::2, 0::2], x[0::2, 1::2], "
-      "...) -> space_to_depth(x); channels outside of the blocks go into the convolution in front",
+      "...) -> space_to_depth(x); channels outside of the blocks go into the linear operator in front or behind",
       Phase::Recognise,
       true,
       {},
-      {blocks(), behindLinear(), bySlices(), byColumns()}};
+      {blocks(), behindLinear(), beforeLinear(), bySlices(), byColumns()}};
 }
 
 } // namespace origo

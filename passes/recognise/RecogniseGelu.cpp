@@ -1,4 +1,4 @@
-#include "passes/Rule.h"
+#include "passes/Spelling.h"
 
 #include <cmath>
 
@@ -6,10 +6,15 @@ namespace origo {
 
 /// Half of x times 1 + tanh(√(2/π)·(x + 0.044715·x³)).
 static Rule byTanh() {
+  const float root = 0.7978845608F, third = 0.044715F;
+  const Quotient both{static_cast<double>(root) * static_cast<double>(third)}; // which no float is
   auto x = any();
-  auto cube = pow(x, 3) | x * square(x) | x * (x * x);
-  auto gate = 1 + tanh(near(0.7978845608) * (x + near(0.044715) * cube));
-  return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", 0.5 * x * gate, gelu(x).with("approximate", 1)}
+  auto cube = pow(x, 3) | x * square(x) | x * (x * x), squared = square(x) | x * x;
+  auto factor = 1 + near(third) * squared;
+  auto inner = near(root) * (x + near(third) * cube) | near(root) * x * factor | (near(root) * x + near(both) * cube) |
+               x * (near(root) + near(both) * squared);
+  return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", halfOfGated(x, tanh(inner)),
+              gelu(x).with("approximate", 1)}
       .assumes("what is 0.7978846 or 0.044715 but for a rounding to float16 is that");
 }
 
@@ -18,8 +23,11 @@ static Rule byErf() {
   auto x = any();
   const double rootHalf = static_cast<double>(0.70710678118654752f); // as the operator has it
   auto scaled = x * near(rootHalf) | x / near({1, rootHalf});
-  return Rule{"erf", "not x/2 · (1 + erf(x/√2))", 0.5 * x * (1 + custom("Erf", {scaled})), gelu(x)}.assumes(
-      "what is 0.70710677 but for a rounding to float16 is that, and 1.4142135 is 1 / 0.70710677");
+  auto opposite = negated(scaled) | negated(x) * near(rootHalf) | negated(x) / near({1, rootHalf}) |
+                  x * near(-rootHalf) | x / near({-1, rootHalf});
+  auto byOpposite = 0.5 * x * (1.0 - custom("Erf", {opposite}));
+  return Rule{"erf", "not x/2 · (1 + erf(x/√2))", halfOfGated(x, custom("Erf", {scaled})) | byOpposite, gelu(x)}
+      .assumes("what is 0.70710677 but for a rounding to float16 is that, and 1.4142135 is 1 / 0.70710677");
 }
 
 /// Are two weights in the proportion 1 : √½, up to the rounding of both?

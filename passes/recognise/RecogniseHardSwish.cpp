@@ -7,7 +7,7 @@ static Rule swish() {
   const Quotient sixth{1, 6};
   auto x = any();
   auto gate = clampedTo6(plus(x, 3));
-  auto unit = clamped(plus(times(x, sixth), 0.5), 0, 1);
+  auto unit = clamped(plus(times(x, sixth), 0.5) | times(plus(x, 3), sixth), 0, 1);
   auto pattern = x * gate * about(sixth) | (x * gate) / 6 | x * (gate / 6) | gate * (x / 6) | x * unit;
   return Rule{"hard-swish", "not x · relu6(x + 3) / 6", pattern,
               [=](Match &m) { return m[x].isFloat() ? m.replace(hardSwish(x)) : decline("not float"); }}

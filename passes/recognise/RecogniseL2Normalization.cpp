@@ -7,7 +7,8 @@ static Rule norm() {
   auto x = any(), axes = constant();
   auto sum = op(Op::SUM, {squareOf(x), axes});
   auto total = column(sum) | maximum(column(sum), about(1e-12)) | column(maximum(sum, about(1e-12)));
-  auto root = rootOf(total), inverse = inverseRootOf(total);
+  auto bounded = maximum(rootOf(sum), about(1e-6));
+  auto root = rootOf(total) | maximum(rootOf(column(sum)), about(1e-6)) | bounded, inverse = inverseRootOf(total);
   auto pattern = (x / (root | column(root))).mayActivate() | (x * (inverse | column(inverse))).mayActivate();
   return Rule{"norm", "not x over the root of the sum of its squares", pattern,
               [=](Match &m) {

@@ -5,7 +5,7 @@ namespace origo {
 /// 1 / (1 + exp(−x)) → logistic(x), and y / (1 + exp(−x)) → y · logistic(x)
 static Rule quotient() {
   auto x = any(), y = any();
-  auto divisor = (1 + expOf(negated(x))).once();
+  auto divisor = (1 + (expOf(negated(x)) | 1.0 / expOf(x))).once();
   auto whole = 1.0 / divisor, part = (y / divisor).mayActivate();
   return {"quotient", "not a quotient by 1 + exp(−x) that is used once", whole | part, [=](Match &m) {
             if (!m[x].isFloat())
@@ -24,13 +24,25 @@ static Rule ofExponentials() {
       .assumes("no exponential overflows");
 }
 
+/// (1 + tanh(x/2)) / 2 → logistic(x), and x times that likewise.
+static Rule ofTangent(llvm::StringLiteral name, bool gated) {
+  auto x = any();
+  auto tangent = tanh(halfOf(x));
+  auto gate = halfOf(1 + tangent) | (halfOf(tangent) + 0.5), gates = halfOfGated(x, tangent);
+  return {name, "not half of 1 + tanh(x/2), or x times that", gated ? gates : gate, [=](Match &m) {
+            Expr logistic = op(Op::LOGISTIC, {x});
+            return m[x].isFloat() ? m.replace(gated ? x * logistic : logistic) : decline("not float");
+          }};
+}
+
 Pass RecogniseLogistic() {
   return Pass{"recognise-logistic",
-              "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)) -> logistic(x), y / (1 + exp(-x)) -> y * logistic(x)",
+              "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), (1 + tanh(x/2)) / 2 -> logistic(x), y / (1 + exp(-x)) -> y * "
+              "logistic(x)",
               Phase::Recognise,
               true,
               {},
-              {ofExponentials(), quotient()}}
+              {ofExponentials(), quotient(), ofTangent("tangent", false), ofTangent("gated-tangent", true)}}
       .about("exp(x) over 1 + exp(x) is no number above 88, where LOGISTIC is one.");
 }
 

@@ -19,7 +19,8 @@ static Rule ofTwoParts() {
   auto least = minimum(x, 0.0), most = relu(negated(x)), mostToo = maximum(negated(x), 0.0);
   auto opposite = most | mostToo;
   auto back = -opposite, backToo = 0.0 - opposite;
-  auto part = c * (twice | twiceNegated | least | opposite | back | backToo);
+  auto rest = x - positiveOf(x);
+  auto part = c * (twice | twiceNegated | least | rest | opposite | back | backToo);
   auto difference = positiveOf(x) - part;
   auto pattern = (positiveOf(x) + (halved | part)) | difference;
   return {"slope", "not relu(x) + α times the negative part", pattern, [=](Match &m) {
@@ -36,6 +37,39 @@ static Rule ofTwoParts() {
               return decline("the doubled slope is not finite");
             return m.replace(op(Op::PRELU, {x, fold(slope)}));
           }};
+}
+
+/// relu(x) − relu(c · x) with c ≤ 0, whose multiple went into what is bounded
+static Rule ofScaledPart() {
+  auto x = any(), c = constant();
+  return {"scaled-part", "not relu(x) less the positive part of a multiple", positiveOf(x) - positiveOf(x * c),
+          [=](Match &m) {
+            if (const char *why = slopeRefusal(m, m[x], m[c]))
+              return decline(why);
+            if (!m.every(m[c], [](double n) { return n <= 0; }))
+              return decline("the multiple has the sign of x");
+            return m.replace(op(Op::PRELU, {x, fold(-c)}));
+          }};
+}
+
+/// a · x + b · |x| with a + b = 1 → prelu(x, 2a − 1)
+static Rule ofMagnitude() {
+  auto x = any(), a = constant(), b = constant();
+  return Rule{"magnitude", "not the sum of multiples of x and its magnitude", x * a + op(Op::ABS, {x}) * b,
+              [=](Match &m) {
+                if (const char *why = slopeRefusal(m, m[x], m[a]))
+                  return decline(why);
+                if (m[b].rank() > m[x].rank() || !m.isRestOfOne(m[b], m[a]))
+                  return decline("the multiples are not two numbers that make one together");
+                Expr slope = 2 * a - 1.0;
+                auto isExact = [](float twice, float one, float slope) {
+                  return static_cast<double>(twice) - static_cast<double>(one) == static_cast<double>(slope);
+                };
+                if (!m.everyOf(slope, isExact))
+                  return decline("the slope is no float");
+                return m.replace(op(Op::PRELU, {x, fold(slope)}));
+              }}
+      .assumes("two numbers that make one but for their rounding make one");
 }
 
 /// x > 0 ? x : α·x
@@ -72,14 +106,14 @@ static Rule oneSlope() {
 }
 
 Pass RecognisePrelu() {
-  return {
-      "recognise-prelu",
-      "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), x > 0 ? x : a * x, max(x, a * x) "
-      "-> prelu(x, a), or leaky_relu(x) where a is one number",
-      Phase::Recognise,
-      true,
-      {{"fuse_prelu", {}}},
-      {ofTwoParts(), bySelecting(), byBound(), oneSlope()}};
+  return {"recognise-prelu",
+          "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), relu(x) - relu(-a * x), "
+          "(1+a)/2 * x + (1-a)/2 * |x|, x > 0 ? x : a * x, max(x, a * x) "
+          "-> prelu(x, a), or leaky_relu(x) where a is one number",
+          Phase::Recognise,
+          true,
+          {{"fuse_prelu", {}}},
+          {ofTwoParts(), ofScaledPart(), ofMagnitude(), bySelecting(), byBound(), oneSlope()}};
 }
 
 } // namespace origo

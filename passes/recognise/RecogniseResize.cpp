@@ -28,74 +28,98 @@ static Expr resized(Expr x, Tensor result) {
   return op(Op::RESIZE_NEAREST_NEIGHBOR, {x, list({result.shape()[1], result.shape()[2]})});
 }
 
-/// Dimensions as products of those that stay and those that are repeated, in turn.
-using Runs = llvm::SmallVector<std::pair<bool, int64_t>, 6>;
-static void append(Runs &runs, bool repeated, int64_t size) {
-  if (size == 1)
-    return;
-  if (!runs.empty() && runs.back().first == repeated)
-    runs.back().second *= size;
-  else
-    runs.emplace_back(repeated, size);
+/// Movements and repetitions one after the other, from two to six of them, that lead from x.
+static Expr repeatedFrom(Expr x) {
+  constexpr Op codes[] = {Op::RESHAPE,      Op::SQUEEZE,       Op::EXPAND_DIMS, Op::TRANSPOSE, Op::TILE,
+                          Op::BROADCAST_TO, Op::CONCATENATION, Op::PACK,        Op::GATHER};
+  std::optional<Expr> all;
+  for (unsigned count = 6; count >= 2; --count) {
+    Expr chain = x;
+    for (unsigned i = 0; i < count; ++i)
+      chain = anyOf(codes, {chain}) | anyOf({Op::MUL, Op::ADD}, {chain, constant()});
+    all = all ? *all | chain : chain;
+  }
+  return *all;
 }
 
-/// reshape(wide(reshape(x))) → resize_nearest_neighbor(x); wide is tile, broadcast_to, or · ones.
+/// reshape(wide(reshape(x))) → resize_nearest_neighbor(x); wide is tile, broadcast_to, · ones, or the same several
+/// times, and rows and columns may have their turn one after the other.
 static Rule byRepeating() {
-  auto x = any(), repeats = any();
-  auto apart = anyOf(reshapes, {x});
-  auto tiled = op(Op::TILE, {apart, repeats}), broadcast = op(Op::BROADCAST_TO, {apart}), times = apart * 1.0;
-  auto shaped = anyOf(reshapes, {tiled | broadcast | times});
-  return {"repeated", "not the reshape of what is repeated of a reshape", shaped, [=](Match &m) {
-            Tensor result = m[shaped], wide = m.has(tiled) ? m[tiled] : m.has(broadcast) ? m[broadcast] : m[times];
+  auto x = any();
+  auto repeated = repeatedFrom(x);
+  return {"repeated", "not two movements and repetitions in a row", repeated, [=](Match &m) {
+            Tensor result = m.root().result();
             if (const char *why = resizeRefusal(m[x], result))
               return decline(why);
-            Runs found, expected;
-            if (wide.rank() != m[apart].rank() || !wide.isStatic() || !m[apart].isStatic())
-              return decline("what is repeated has other dimensions");
-            for (auto [from, to] : llvm::zip(m[apart].shape(), wide.shape())) {
-              if (from != to && from != 1)
-                return decline("more than dimensions of one element are repeated");
-              append(found, from != to, to);
-            }
-            for (int axis = 0; axis < 4; ++axis) {
-              append(expected, false, m[x].shape()[axis]);
-              append(expected, true, result.shape()[axis] / m[x].shape()[axis]);
-            }
-            return found == expected ? m.replace(resized(x, result)) : decline("other elements are repeated");
+            int64_t sizes[] = {m[x].shape()[0],
+                               m[x].shape()[1],
+                               m[x].shape()[2],
+                               m[x].shape()[3],
+                               result.shape()[1] / m[x].shape()[1],
+                               result.shape()[2] / m[x].shape()[2]};
+            unsigned order[] = {0, 1, 4, 2, 5, 3};
+            if (sizes[4] * sizes[5] == 1)
+              return decline("nothing is repeated");
+            std::optional<Moves> moves = m.moves(m[x], result);
+            return moves && *moves == Moves(sizes, order, 2) ? m.replace(resized(x, result))
+                                                             : decline("other elements are repeated");
           }};
 }
 
-/// gather(gather(x, 0 0 1 1 …), 0 0 1 1 …), along height and width → resize_nearest_neighbor(x)
-static Rule byGathering() {
-  auto x = any(), i = constant(), j = constant();
-  auto inner = op(Op::GATHER, {x, i}).once(), outer = op(Op::GATHER, {inner, j});
-  return {"gathered", "not gathered twice, by constants", outer, [=](Match &m) {
-            if (const char *why = resizeRefusal(m[x], m[outer]))
+/// concat(a, a, b, b, …) of split(x) → resize_nearest_neighbor(x) along one side
+static Rule bySplitting() {
+  auto x = any(), along = constant();
+  auto split = op(Op::SPLIT, {along, x});
+  Expr part = result(split, 0);
+  constexpr unsigned most = 64;
+  for (unsigned i = 1; i < most; ++i)
+    part = part | result(split, i);
+  auto joined = anyOf({Op::CONCATENATION}).each(part);
+  return {"split", "not parts of one tensor that are joined", joined, [=](Match &m) {
+            Tensor whole = m.at(0, x), result = m[joined];
+            if (const char *why = resizeRefusal(whole, result))
               return decline(why);
-            int64_t axes = 0;
-            for (const auto &[taken, indices] : {std::pair(inner, i), std::pair(outer, j)}) {
-              int64_t axis = m.op(taken).option("axis") & 3; // −1 is 3, and −4 is 0
-              std::optional<Integers> rows = m.integers(m[indices]);
-              if (!rows || m[indices].rank() != 1 || m.op(taken).option("batch_dims") != 0)
-                return decline("the indices are many, or no list");
-              int32_t times = m[outer].shape()[axis] / m[x].shape()[axis];
-              axes |= int64_t{1} << axis;
-              for (size_t k = 0; k < rows->size(); ++k)
-                if (rows->at(k) != static_cast<int64_t>(k) / times)
-                  return decline("other rows or columns are repeated");
-            }
-            return axes == 6 ? m.replace(resized(x, m[outer])) : decline("not along height and width");
+            Node first = m.op(0, split);
+            std::optional<Integers> axes = m.integers(m.at(0, along));
+            auto axis = axes ? axes->axesOf(4) : std::nullopt;
+            int64_t joins = m.op(joined).option("axis");
+            unsigned count = first.resultCount(), parts = m.op(joined).operandCount();
+            if (!axis || axis->size() != 1 || axis->front() != (joins < 0 ? joins + 4 : joins) || parts % count ||
+                static_cast<int32_t>(count) != whole.shape()[axis->front()])
+              return decline("split otherwise than joined, or not into rows");
+            for (unsigned i = 0; i < parts; ++i)
+              if (!(m.at(i, x) == whole) || !(m.op(joined).operand(i) == first.result(i / (parts / count))))
+                return decline("other rows or columns are repeated");
+            return m.replace(resized(whole, result));
+          }};
+}
+
+/// resize_nearest_neighbor(resize_nearest_neighbor(x)) → resize_nearest_neighbor(x), where both repeat.
+static Rule twice() {
+  auto x = any();
+  auto inner = op(Op::RESIZE_NEAREST_NEIGHBOR, {x}).once(), outer = op(Op::RESIZE_NEAREST_NEIGHBOR, {inner});
+  return {"twice", "not resized twice", outer, [=](Match &m) {
+            for (const Expr &one : {inner, outer})
+              for (llvm::StringRef option : {"align_corners", "half_pixel_centers"})
+                if (m.op(one).option(option) != 0)
+                  return decline("aligned otherwise");
+            const char *why = resizeRefusal(m[x], m[inner]);
+            if (!why)
+              why = resizeRefusal(m[inner], m[outer]);
+            if (!why)
+              why = resizeRefusal(m[x], m[outer]);
+            return why ? decline(why) : m.replace(resized(x, m[outer]));
           }};
 }
 
 Pass RecogniseResize() {
   return {"recognise-resize",
-          "reshape(tile(reshape(x))), reshape(reshape(x) * ones), gather(gather(x, 0 0 1 1 ...), 0 0 1 1 ...) -> "
-          "resize_nearest_neighbor(x)",
+          "reshape(tile(reshape(x))), reshape(reshape(x) * ones), gather(gather(x, 0 0 1 1 ...), 0 0 1 1 ...), "
+          "concat(a, a, b, b, ...) of split(x), and what else repeats rows and columns -> resize_nearest_neighbor(x)",
           Phase::Recognise,
           true,
           {},
-          {byRepeating(), byGathering()}};
+          {byRepeating(), bySplitting(), twice()}};
 }
 
 } // namespace origo

@@ -13,8 +13,19 @@ static Rule reciprocal() {
           }};
 }
 
+/// √(1 / x) → rsqrt(x)
+static Rule ofReciprocal() {
+  auto x = any();
+  auto inverse = (1 / x).once();
+  return {"of-reciprocal", "not the root of a reciprocal that is used once", sqrt(inverse), [=](Match &m) {
+            bool grows = m[x].rank() < m[inverse].rank();
+            return m[x].isFloat() && !grows ? m.replace(rsqrt(x)) : decline("not float, or the shape changes");
+          }};
+}
+
 Pass RecogniseRsqrt() {
-  return {"recognise-rsqrt", "1 / sqrt(x) -> rsqrt(x)", Phase::Recognise, true, {{"fuse_rsqrt", {}}}, {reciprocal()}};
+  return {"recognise-rsqrt",    "1 / sqrt(x), sqrt(1 / x) -> rsqrt(x)", Phase::Recognise, true,
+          {{"fuse_rsqrt", {}}}, {reciprocal(), ofReciprocal()}};
 }
 
 } // namespace origo

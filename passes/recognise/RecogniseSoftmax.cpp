@@ -9,6 +9,8 @@ struct SoftmaxParts {
   Expr most = op(Op::REDUCE_MAX, {x, axesToo}), centred = x - column(most);
   Expr power = expOf(centred | x).inside();
   Expr sum = op(Op::SUM, {power, axes}).once(), divisor = column(sum);
+  Expr inverse = 1.0 / divisor, quotient = power / divisor | power * inverse;
+  Tensor divided(Match &m) const { return m.has(inverse) ? m.op(inverse).operand(1) : m.root().operand(1); }
 
   /// Why they do not go over the last axis of x alone, or another one of `permutation` that is the last one before.
   const char *refusal(Match &m, Tensor from, const Integers *permutation, Tensor divided) const {
@@ -37,9 +39,8 @@ struct SoftmaxParts {
 static Rule byParts() {
   auto x = any();
   SoftmaxParts parts(x);
-  auto quotient = parts.power / parts.divisor;
-  return {"parts", "not exp(x) over its sum", quotient, [=](Match &m) {
-            const char *why = parts.refusal(m, m[x], nullptr, m.root().operand(1));
+  return {"parts", "not exp(x) over its sum", parts.quotient, [=](Match &m) {
+            const char *why = parts.refusal(m, m[x], nullptr, parts.divided(m));
             return why ? decline(why) : m.replace(op(Op::SOFTMAX, {x}).withReal("beta", 1));
           }};
 }
@@ -49,12 +50,11 @@ static Rule byPartsOfTransposed() {
   auto x = any(), p = constant();
   auto moved = transpose(x, p);
   SoftmaxParts parts(moved);
-  auto quotient = parts.power / parts.divisor;
-  return {"parts-transposed", "not exp(x) over its sum, x transposed", quotient, [=](Match &m) {
+  return {"parts-transposed", "not exp(x) over its sum, x transposed", parts.quotient, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].rank()))
               return decline("the permutation is not one");
-            const char *why = parts.refusal(m, m[x], &*permutation, m.root().operand(1));
+            const char *why = parts.refusal(m, m[x], &*permutation, parts.divided(m));
             return why ? decline(why) : m.replace(clone(moved).operand(0, op(Op::SOFTMAX, {x}).withReal("beta", 1)));
           }};
 }
@@ -62,12 +62,25 @@ static Rule byPartsOfTransposed() {
 /// softmax(x − max(x)) → softmax(x), which takes the maximum off itself.
 static Rule ofCentred() {
   auto x = any(), axes = constant();
-  auto most = op(Op::REDUCE_MAX, {x, axes}), centred = x - column(most);
-  auto soft = op(Op::SOFTMAX, {centred}), logarithm = op(Op::LOG_SOFTMAX, {centred});
-  return {"centred", "not of what its maximum was taken off", soft | logarithm, [=](Match &m) {
+  auto c = constant();
+  auto most = op(Op::REDUCE_MAX, {x, axes}), centred = (x - column(most)).once(), scaled = (centred * c).once();
+  auto soft = op(Op::SOFTMAX, {centred | scaled}), logarithm = op(Op::LOG_SOFTMAX, {centred | scaled});
+  return {"centred", "not of what its maximum was taken off, used once", soft | logarithm, [=](Match &m) {
             if (!m[x].isFloat() || !isColumnOf(m, m[x], most, m[axes], m.op(centred).operand(1)))
               return decline("not float, or the maximum is not one number for each row");
-            return m.replace(cloneRoot().operand(0, x));
+            if (!m.has(scaled))
+              return m.replace(cloneRoot().operand(0, x));
+            if (m[c].elementCount() != 1 || m[c].rank() > m[x].rank())
+              return decline("what is centred is not multiplied by one number");
+            return m.replace(cloneRoot().operand(0, x * c));
+          }};
+}
+
+/// exp(log_softmax(x)) → softmax(x)
+static Rule exponential() {
+  auto x = any();
+  return {"exponential", "not the exponential of a log_softmax", expOf(op(Op::LOG_SOFTMAX, {x})), [=](Match &m) {
+            return m[x].isFloat() ? m.replace(op(Op::SOFTMAX, {x}).withReal("beta", 1)) : decline("not float");
           }};
 }
 
@@ -87,14 +100,14 @@ static Rule logarithmByParts() {
   auto x = any(), axes = constant(), axesToo = constant();
   auto most = op(Op::REDUCE_MAX, {x, axesToo}), centred = x - column(most);
   auto sum = op(Op::SUM, {expOf(centred), axes}), sumOfAll = op(Op::SUM, {expOf(x), axes});
-  auto pattern = (centred - (logOf(column(sum)) | column(logOf(sum)))) |
-                 (x - (column(most) + (logOf(column(sum)) | column(logOf(sum))))) |
-                 (x - (logOf(column(sumOfAll)) | column(logOf(sumOfAll))));
+  auto logarithm = logOf(column(sum)) | column(logOf(sum)), ofAll = logOf(column(sumOfAll)) | column(logOf(sumOfAll));
+  auto less = x - logarithm, apart = less - column(most);
+  auto pattern = (centred - logarithm) | (x - (column(most) + logarithm)) | apart | (x - ofAll);
   return {"logarithm-parts", "not x − log(sum(exp(x)))", pattern, [=](Match &m) {
             bool off = m.has(most);
             Expr total = off ? sum : sumOfAll;
-            Tensor subtracted = m.root().operand(1);
-            if (!m[x].isFloat() || !isColumnOf(m, m[x], total, m[axes], subtracted) ||
+            Tensor subtracted = m.root().operand(1), first = m.has(less) ? m.op(less).operand(1) : subtracted;
+            if (!m[x].isFloat() || !isColumnOf(m, m[x], total, m[axes], first) ||
                 (off && !isColumnOf(m, m[x], most, m[axesToo], m.has(centred) ? m.op(centred).operand(1) : subtracted)))
               return decline("not float, or the sum is not one number for each row");
             return m.replace(op(Op::LOG_SOFTMAX, {x}));
@@ -103,12 +116,13 @@ static Rule logarithmByParts() {
 
 Pass RecogniseSoftmax() {
   return Pass{"recognise-softmax",
-              "exp(x - max(x)) / sum(exp(x - max(x))), softmax(x - max(x)) -> softmax(x), log(softmax(x)), "
+              "exp(x - max(x)) / sum(exp(x - max(x))), softmax(x - max(x)), exp(log_softmax(x)) -> softmax(x), "
+              "log(softmax(x)), "
               "x - log(sum(exp(x))) -> log_softmax(x)",
               Phase::Recognise,
               true,
               {},
-              {byParts(), byPartsOfTransposed(), ofCentred(), logarithm(), logarithmByParts()}}
+              {byParts(), byPartsOfTransposed(), ofCentred(), exponential(), logarithm(), logarithmByParts()}}
       .about(
           "Without the maximum taken off, an exponential overflows above 88 and the quotient is no number there, where "
           "SOFTMAX has one; the logarithm of a probability that rounds to zero is minus infinity, where LOG_SOFTMAX "

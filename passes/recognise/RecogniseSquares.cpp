@@ -26,13 +26,27 @@ static Rule ofRoot() {
           }};
 }
 
+/// |x|² → x²
+static Rule ofMagnitude() {
+  auto x = any();
+  auto magnitude = op(Op::ABS, {x}).inside();
+  auto product = magnitude * magnitude;
+  return {"magnitude", "not the square of a magnitude that nobody else uses", square(magnitude) | product,
+          [=](Match &m) {
+            if (!m[x].isFloat())
+              return decline("not float");
+            return m.replace(m.has(product) ? x * x : square(x));
+          }};
+}
+
 Pass RecogniseSquares() {
   return {"recognise-squares",
-          "square(x - y) -> squared_difference(x, y), square(sqrt(s)) -> s where s is not negative",
+          "square(x - y) -> squared_difference(x, y), square(|x|) -> square(x), square(sqrt(s)) -> s where s is not "
+          "negative",
           Phase::Recognise,
           true,
           {},
-          {difference(), ofRoot()}};
+          {difference(), ofRoot(), ofMagnitude()}};
 }
 
 } // namespace origo

@@ -65,24 +65,66 @@ static Rule associate(llvm::StringLiteral name, Op code) {
           }};
 }
 
-/// (x · a + b) · c → x · (a·c) + b·c
-static Rule affine() {
+/// (x · a + b) · c → x · (a·c) + b·c, and likewise where one divides.
+static Rule affine(llvm::StringLiteral name, bool dividesFirst, bool dividesLast) {
   auto x = any(), a = constant(), b = constant(), c = constant();
-  auto inner = (x * a).once();
+  auto inner = (dividesFirst ? x / a : x * a).once();
   auto sum = (inner + b).once();
-  auto outer = (sum * c).mayActivate();
-  return {"affine", "not a constant multiple of a product and a sum with constants, each used once", outer,
-          [=](Match &m) {
+  auto outer = (dividesLast ? sum / c : sum * c).mayActivate();
+  return {name, "not a constant multiple of a product and a sum with constants, each used once", outer, [=](Match &m) {
             if (!m[x].isFloat() || !m[a].isFloat() || !m[b].isFloat() || !m[c].isFloat() || m[x].isConstant())
               return decline("not float");
-            if (m[a].elementCount() != 1 || m[b].elementCount() != 1 || m[c].elementCount() != 1)
-              return decline("the constants are not one number each");
+            if (!keepsShape(m[a], m[c]) || !keepsShape(m[b], m[c]))
+              return decline("the constants broadcast in different ways");
             if (!m[x].hasShapeOf(m[outer]))
               return decline("x is broadcast");
-            Expr factor = a * c, shift = b * c;
-            if (!m.everyOf(factor, isSoundProduct) || !m.everyOf(shift, isSoundProduct))
+            Expr rate = dividesLast ? c * a : c / a;
+            Expr factor = dividesFirst ? (dividesLast ? 1.0 / fold(rate) : rate) : dividesLast ? a / c : a * c;
+            Expr shift = dividesLast ? b / c : b * c;
+            auto isSound = dividesFirst || dividesLast ? isSoundRatio : isSoundProduct;
+            if (!m.everyOf(dividesFirst ? rate : factor, isSound) ||
+                !m.everyOf(shift, dividesLast ? isSoundRatio : isSoundProduct))
               return decline("the constants, or the numbers that they make, are not finite or not normal");
-            return m.replace((x * fold(factor) + fold(shift)).activation(m.root().activation()));
+            unsigned at = m.op(sum).operand(0u) == m[inner] ? 0 : 1;
+            Expr shifted = clone(sum).operand(at, x * fold(factor)).operand(1 - at, fold(shift));
+            return m.replace(shifted.activation(m.root().activation()));
+          }};
+}
+
+/// y · (1 / x) → y / x
+static Rule reciprocal() {
+  auto x = any(), y = any();
+  auto inverse = (1.0 / x).once();
+  auto product = (y * inverse).mayActivate();
+  return {"reciprocal", "not a product with a reciprocal that is used once", product, [=](Match &m) {
+            if (!m[x].isFloat() || m[y].isConstant() || !m[x].hasShapeOf(m[product]))
+              return decline("not float, or fewer elements are divided than multiplied");
+            return m.replace((y / x).activation(m.root().activation()));
+          }};
+}
+
+/// x + (−y) → x − y and x − (−y) → x + y; −x · c → x · (−c) and −(x · c) → x · (−c)
+static Rule opposite(llvm::StringLiteral name, Op code) {
+  auto x = any(), y = any();
+  auto opposite = (-y).once();
+  auto f = op(code, {x, opposite}).mayActivate();
+  return {name, "no operand is the opposite of a value, used once", f, [=](Match &m) {
+            if (!m[x].isFloat() || !m[y].isFloat())
+              return decline("not float");
+            return m.replace((code == Op::ADD ? x - y : x + y).activation(m.root().activation()));
+          }};
+}
+
+static Rule negatedFactor() {
+  auto x = any(), c = constant();
+  auto product = ((-x).once() * c).mayActivate(), opposite = -(x * c).once();
+  return {"negated-factor", "not a constant multiple of the opposite of a value, each used once", product | opposite,
+          [=](Match &m) {
+            if (!m[x].isFloat() || !m[c].isFloat())
+              return decline("not float");
+            if (m[c].isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            return m.replace((x * fold(-c)).activation(m.root().activation()));
           }};
 }
 
@@ -108,13 +150,17 @@ static Rule ratio(llvm::StringLiteral name, bool divides, bool mirrored) {
 Pass MergeConstantArithmetic() {
   return {"merge-constant-arithmetic",
           "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), (x * c + d) * e -> x * (c*e) "
-          "+ d*e, x - c -> x + (-c)",
+          "+ d*e, y * (1 / x) -> y / x, x - c -> x + (-c), x + (-y) -> x - y, x - (-y) -> x + y, -x * c, -(x * c) -> x "
+          "* (-c)",
           Phase::Simplify,
           true,
           {{"replace_sub_with_add", {{Op::SUB, {}}}}, {"fuse_mul_with_div", {{Op::DIV, Op::MUL}, {Op::MUL, Op::DIV}}}},
           {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL),
            ratio("product-divided", false, false), ratio("quotient-multiplied", true, false),
-           ratio("divided-by-product", false, true), affine()}};
+           ratio("divided-by-product", false, true), affine("affine", false, false),
+           affine("affine-divided", false, true), affine("quotient-affine", true, false),
+           affine("quotient-affine-divided", true, true), reciprocal(), opposite("added-opposite", Op::ADD),
+           opposite("subtracted-opposite", Op::SUB), negatedFactor()}};
 }
 
 } // namespace origo

@@ -22,11 +22,12 @@ static std::optional<llvm::SmallVector<int32_t, 6>> allAxes(const Integers &inne
   return first;
 }
 
-/// mean(mean(x, a), b) → mean(x, a and b): all parts of which the outer one takes the mean are of the same size.
-static Rule merge() {
+/// mean(mean(x, a), b) → mean(x, a and b): all parts of which the outer one takes the mean are of the same size; and
+/// likewise of what else does not depend on how it is grouped.
+static Rule merge(llvm::StringLiteral name, Op code) {
   auto x = any(), a = constant(), b = constant();
-  auto inner = mean(x, a).once(), outer = mean(inner, b);
-  return {"merge", "not the mean of a mean that is used once", outer, [=](Match &m) {
+  auto inner = op(code, {x, a}).once(), outer = op(code, {inner, b});
+  return {name, "not the same of one that is used once", outer, [=](Match &m) {
             bool keeps = m.op(outer).option("keep_dims");
             if (!m[x].isFloat() || !m[outer].isFloat())
               return decline("not float");
@@ -41,9 +42,13 @@ static Rule merge() {
 }
 
 Pass MergeMeans() {
-  return {
-      "merge-means", "mean(mean(x, a), b) -> mean(x, a and b)", Phase::Simplify, true, {{"fuse_mean_with_mean", {}}},
-      {merge()}};
+  return {"merge-means",
+          "mean(mean(x, a), b) -> mean(x, a and b), and of sums, maxima and minima likewise",
+          Phase::Simplify,
+          true,
+          {{"fuse_mean_with_mean", {}}},
+          {merge("merge", Op::MEAN), merge("sums", Op::SUM), merge("maxima", Op::REDUCE_MAX),
+           merge("minima", Op::REDUCE_MIN)}};
 }
 
 } // namespace origo

@@ -1,5 +1,7 @@
 #include "passes/Rule.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// x + 0 → x, x − 0 → x, x · 1 → x, x / 1 → x
@@ -108,6 +110,21 @@ static Rule clampedBefore() {
           }};
 }
 
+/// max(x, −∞), max(x, 0) of x ≥ 0, min(x, ∞) → x
+static Rule boundedBefore() {
+  auto x = any(), c = constant();
+  auto greater = maximum(x, c), lesser = minimum(x, c);
+  return {"bounded", "not bounded by a constant", greater | lesser, [=](Match &m) {
+            if (!m[x].isFloat() || m[c].elementCount() != 1 || m[c].rank() > m[x].rank())
+              return decline("not float, or not one number");
+            bool inside = m.has(greater)
+                              ? m.every(m[c], [](double n) { return n == -HUGE_VAL; }) ||
+                                    (m.range(m[x]).low >= 0 && m.every(m[c], [](double n) { return n <= 0; }))
+                              : m.every(m[c], [](double n) { return n == HUGE_VAL; });
+            return inside ? m.replace(x) : decline("what is bounded may lie outside");
+          }};
+}
+
 Pass RemoveIdentity() {
   return {"remove-identity",
           "an operator whose result is its operand: x+0, x*1, cast to the same type, reshape to the same shape, …",
@@ -123,7 +140,7 @@ Pass RemoveIdentity() {
            {"remove_unnecessary_strided_slice", {{Op::STRIDED_SLICE, {}}}},
            {"remove_unnecessary_transpose", {{Op::TRANSPOSE, {}}}}},
           {neutralArithmetic(), straightThrough(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(),
-           clampedBefore()}};
+           clampedBefore(), boundedBefore()}};
 }
 
 } // namespace origo
