@@ -538,6 +538,17 @@ def attention():
     one("MatMulNBits", x @ real.T, x, packed, s, (z[:, 0] | z[:, 1] << 4).astype(np.uint8)[:, None], constants=(1, 2, 3), domain="com.microsoft", K=24, N=4, bits=4, block_size=16)
 
 
+def too_small():
+    """Windows that do not fit into their input."""
+    for height, width in ((2, 5), (5, 2), (0, 5)):
+        x = ("x", np.float32, (1, 2, height, width))
+        for outputs in (["y"], ["y", "places"]):
+            refused(f"MaxPool of {height} × {width}", model([node("MaxPool", ["x"], outputs, kernel_shape=[3, 3])], [x], outputs), "its window is larger than its input")
+        refused(f"MaxPool of {height} × {width}, dilated", model([node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], dilations=[2, 2])], [x], ["y"]), "its window is larger than its input")
+        refused(f"AveragePool of {height} × {width}", model([node("AveragePool", ["x"], ["y"], kernel_shape=[3, 3])], [x], ["y"]), "its window is larger than its input")
+        refused(f"Conv of {height} × {width}", model([node("Conv", ["x", "w"], ["y"])], [x], ["y"], [("w", floats(1, 2, 3, 3))]), "its window is larger than its input")
+
+
 def loops():
     """Loop and Scan, whose bodies see what is around them, as often as is known."""
     x, c = floats(2), floats(2)
@@ -851,7 +862,7 @@ def main():
             file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
         np.save(sys.argv[3], ints(1, 3, 8, 8))
         return
-    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention
+    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention, too_small
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:

@@ -148,6 +148,15 @@ int32_t sizeBehind(const Window &w, size_t i, int32_t in) {
   return static_cast<int32_t>((in + w.before[i] + w.after[i] - (w.size[i] - 1) * w.dilation[i] - 1) / w.stride[i] + 1);
 }
 
+/// Where no window fits into the image with its padding, or nothing is in the image.
+bool isLargerThan(const Window &w, llvm::ArrayRef<int32_t> in) {
+  for (size_t i = 0; i < w.size.size(); ++i)
+    if (in[i] == 0 || (in[i] > 0 && !w.same && in[i] + w.before[i] + w.after[i] < (w.size[i] - 1) * w.dilation[i] + 1))
+      return true;
+  return false;
+}
+constexpr const char *windowTooLarge = "its window is larger than its input";
+
 /// `why` where it is none.
 std::optional<Expr> none(const char *&why, const char *reason) {
   why = reason;
@@ -169,6 +178,8 @@ std::optional<Expr> convolved(Lowering &n, Tensor x, const Expr &values, Tensor 
   std::optional<Window> w = windowOf(n, x, size, why);
   if (!w)
     return std::nullopt;
+  if (isLargerThan(*w, x.statedShape().drop_front(2)))
+    return none(why, windowTooLarge);
   int32_t channels = x.statedShape()[1];
   if (channels < 0)
     return none(why, "the number of its channels is not known");
@@ -408,8 +419,6 @@ std::optional<Expr> byPlaces(Tensor x, const Expr &values, Window w, const Windo
       w.after[i] = total - total / 2;
     }
     int64_t all = in + w.before[i] + w.after[i];
-    if (all < extent)
-      return none(why, "its window is larger than its input");
     around.append({static_cast<int32_t>(w.before[i]), static_cast<int32_t>(w.after[i])});
     // Of what an average is over: padding that was asked for, and not what makes the last window fit.
     int64_t own = counts ? w.same ? w.after[i] : asked.after[i] : 0;
@@ -466,6 +475,8 @@ template <bool isMax> std::optional<Expr> overWindows(Lowering &n, Tensor x, con
       return none(why, "how often it fits depends on a size that is not known before run time");
     ceil(n, w, in);
   }
+  if (isLargerThan(w, in))
+    return none(why, windowTooLarge);
   if (rank > 4 || llvm::any_of(w.dilation, [](int64_t d) { return d != 1; }))
     return byPlaces<isMax>(x, values, w, asked, counts, why);
   auto image = imageOf(x, values);
@@ -537,6 +548,8 @@ std::optional<Expr> placesOfMaxima(Lowering &n, Tensor x, const char *&why) {
   Window w = *known;
   if (ceils)
     ceil(n, w, in);
+  if (isLargerThan(w, in))
+    return none(why, windowTooLarge);
   int64_t taps = 1, apart = 1;
   for (int64_t size : w.size)
     taps *= size;
