@@ -154,13 +154,11 @@ void MapOfModel::movedPast(const Operator &op, std::vector<uint32_t> &ids) {
     });
   };
   auto isInFront = [&](uint32_t id) {
-    bool any = false, all = true, worked = false;
+    bool any = false, all = true;
     for (const Use &use : op.operands())
-      if (const Value *value = use.get(); value && value->isConstant())
-        worked |= model.sets.contains(value->sourceOperators, id);
-      else if (value)
+      if (const Value *value = use.get(); value && !value->isConstant())
         any = true, all = all && (isItself(*value, id) || comesFrom(*value, id, model.sets));
-    return worked || (any && all);
+    return any && all;
   };
   for (uint32_t way = 0; way < lineage::count(op); ++way) {
     IdSet own = lineage::origins(op, way);

@@ -2,6 +2,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <numeric>
+
 namespace origo {
 
 unsigned lineage::count(const Operator &op) { return std::max<unsigned>(op.lineages().size(), 1); }
@@ -90,6 +92,69 @@ uint32_t lineage::addLike(Operator &op, uint32_t lineage, IdSet origins) {
   Lineage added = list[lineage];
   added.operators = origins;
   return place(list, std::move(added));
+}
+
+/// By the first members that differ.
+static int compare(const IdSets &sets, IdSet a, IdSet b) {
+  if (a == b)
+    return 0;
+  auto i = sets.next(a, 0), j = sets.next(b, 0);
+  while (i && j && *i == *j)
+    i = sets.next(a, *i + 1), j = sets.next(b, *j + 1);
+  return !i || !j ? int(i.has_value()) - int(j.has_value()) : *i < *j ? -1 : 1;
+}
+
+/// Sorts the list; gives the new number of each. Empty: they are as they were.
+static std::vector<uint32_t> sort(const IdSets &sets, std::vector<Lineage> &list) {
+  auto order = [&](const Lineage &a, const Lineage &b) {
+    int before = compare(sets, a.operators, b.operators);
+    before = before ? before : compare(sets, a.tensors, b.tensors);
+    return before ? before < 0 : a.operands < b.operands;
+  };
+  std::vector<uint32_t> sorted(list.size()), numbers(list.size());
+  std::iota(sorted.begin(), sorted.end(), 0);
+  llvm::stable_sort(sorted, [&](uint32_t a, uint32_t b) { return order(list[a], list[b]); });
+  std::vector<Lineage> result;
+  for (uint32_t from : sorted) {
+    if (result.empty() || order(result.back(), list[from]))
+      result.push_back(list[from]);
+    numbers[from] = static_cast<uint32_t>(result.size() - 1);
+  }
+  if (result.size() == list.size() && llvm::is_sorted(sorted))
+    return {};
+  list = std::move(result);
+  return numbers;
+}
+
+static void renumber(Value &value, const std::vector<uint32_t> &numbers) {
+  for (Relation &relation : value.relations)
+    relation.lineage = numbers[relation.lineage];
+  llvm::stable_sort(value.relations, [](const Relation &a, const Relation &b) { return a.lineage < b.lineage; });
+  value.forEachUse([&](Use &use) { lineage::renumber(use, [&](uint32_t lineage) { return numbers[lineage]; }); });
+}
+
+void lineage::settle(Model &model) {
+  for (auto &graph : model.subgraphs) {
+    for (Value *value : graph->values)
+      if (!value->erased() && !value->producer() && !value->lineages().empty())
+        if (auto numbers = sort(model.sets, value->makeLineages()); !numbers.empty()) {
+          origo::renumber(*value, numbers);
+          if (value->lineages().size() == 1)
+            value->clearLineages();
+        }
+    for (Operator &op : graph->operators) {
+      auto numbers = op.lineages().empty() ? std::vector<uint32_t>() : sort(model.sets, op.makeLineages());
+      if (numbers.empty())
+        continue;
+      for (Use &use : op.operands())
+        use.lineage = op.lineages().front().operands[use.operandIndex()];
+      for (Value *result : op.results())
+        if (result)
+          origo::renumber(*result, numbers);
+      if (op.lineages().size() == 1)
+        op.clearLineages();
+    }
+  }
 }
 
 std::vector<bool> lineage::liveOperators(const Model &model) {

@@ -24,6 +24,9 @@ llvm::SmallVector<uint32_t, 2> add(Value &survivor, const Value &duplicate);
 /// Adds one of these origins, which uses what `lineage` uses; gives its number.
 uint32_t addLike(Operator &op, uint32_t lineage, IdSet origins);
 
+/// Puts all lineages in an order that does not depend on that of the rewrites, and drops what is there twice.
+void settle(Model &model);
+
 /// Which operators of the source something stands for.
 std::vector<bool> liveOperators(const Model &model);
 

@@ -789,7 +789,7 @@ void Model::number() {
   for (auto [g, graph] : llvm::enumerate(subgraphs)) {
     graph->index = g;
     llvm::erase_if(graph->values, [](Value *v) {
-      if (v->erased())
+      if (v->erased() && v->index != Value::unlisted)
         v->index = Value::unlisted;
       return v->erased();
     });

@@ -94,6 +94,32 @@ TEST(OriginCheck, WhatChangedPlacesSaysSo) {
   EXPECT_TRUE(lawsBroken(12, {{{0, 2}, {}, {}}})) << "what comes behind";
 }
 
+/// A scale goes behind a sum where all that is added up is scaled.
+TEST(OriginCheck, ScalesMovePastScaledSums) {
+  using enum BuiltinOperator;
+  // x·k + o became (x + o')·k, where o was y·k, or −y.
+  for (auto [other, isTrue] : {std::pair(MUL, true), std::pair(NEG, false)}) {
+    std::vector<int32_t> takes = other == MUL ? std::vector<int32_t>{1, 2} : std::vector<int32_t>{1};
+    Graph source{{{"x", {4}}, {"y", {4}}, {"k", {1}, {3}}, {"a", {4}}, {"b", {4}}, {"s", {4}}},
+                 {{MUL, {0, 2}, {3}}, {other, takes, {4}}, {ADD, {3, 4}, {5}}},
+                 {0, 1},
+                 {5}};
+    Graph target = source;
+    target.operators = {{other, takes, {4}}, {ADD, {0, 4}, {3}}, {MUL, {3, 2}, {5}}};
+    Case c({source}, {target});
+    for (auto [op, origin] : {std::pair(0, 1u), std::pair(1, 2u), std::pair(2, 0u)})
+      c.op(op).origins = {origin};
+    c.op(1).movedPast = {0};
+    for (uint32_t tensor : {0, 1, 2, 4, 5})
+      c.tensor(tensor).relations = {same(tensor)};
+    c.tensor(2).tensors = {2};
+    c.tensor(3).reason = "new-intermediate";
+    c.gone(true, 3, "fused-away", {{0, 1}}, {});
+    c.map.target.laws = 12;
+    EXPECT_EQ(!llvm::StringRef(words(c.violations())).contains("not of the kind"), isTrue) << words(c.violations());
+  }
+}
+
 /// What a run says of kinds, places and cancellations that knew that it is asked for.
 TEST(OriginCheck, WhatTheEleventhLawBrought) {
   const std::vector<Lie> lies = {

@@ -139,17 +139,30 @@ Operator *Rewriter::newOperator(unsigned operands) {
   return op;
 }
 
+/// Listed in the place of values that were used again: it is erased, and nothing writes to it.
+static Value &hole() {
+  struct Hole : Value {
+    Hole() { index = unlisted; }
+  };
+  static Hole hole;
+  return hole;
+}
+
+/// At the end of the list, also if it is one that was erased and is used again: which of two equal ones stays does not
+/// depend on what there was to use.
 Value &Rewriter::newValue(Subgraph &graph) {
   if (graph.spare.empty())
     return model.addValue(graph);
   Value *value = graph.spare.back();
   graph.spare.pop_back();
-  if (value->index == Value::unlisted)
-    graph.values.push_back(value);
+  if (value->index != Value::unlisted)
+    graph.values[value->index] = &hole();
   numbers.forget(*value);
   value->~Value();
   new (value) Value();
   value->parent = &graph;
+  value->index = static_cast<unsigned>(graph.values.size());
+  graph.values.push_back(value);
   return *value;
 }
 
@@ -570,6 +583,7 @@ void Rewriter::finish() {
   numbers = {};
   dropUncalled();
   claimWork();
+  lineage::settle(model);
   // Nothing is made any more, so there is no use for lists of what could be used again.
   model.spareOperators = std::vector<Operator *>();
   for (auto &graph : model.subgraphs)

@@ -121,7 +121,8 @@ private:
             if (tensor < 0 || source.producer[tensor] != static_cast<int32_t>(id))
               return;
             isGiven = true;
-            mayBe |= mayTrade(id, maker) || isScaledProduct(id, maker) || isScaledProduct(maker, id);
+            mayBe |= mayTrade(id, maker) || (isScaledProduct(id, maker) && scalesAll(id, maker)) ||
+                     isScaledProduct(maker, id);
           });
     };
     if (row.lineages.empty())
@@ -137,19 +138,15 @@ private:
 
   /// By each way that leads to the operator, as far as a few operators show.
   bool isStillInFront(uint32_t op, uint32_t id) const {
-    bool any = false, all = true, worked = false;
+    bool any = false, all = true;
     target.forEachInput(op, [&](int32_t tensor) {
       const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
-      if (!row)
+      if (!row || row->constant)
         return;
-      if (row->constant) {
-        worked |= llvm::is_contained(row->operators, id);
-        return;
-      }
       any = true;
       all = all && comesFrom(static_cast<uint32_t>(tensor), id);
     });
-    return worked || (any && all);
+    return any && all;
   }
 
   bool comesFrom(uint32_t tensor, uint32_t id) const {
@@ -225,6 +222,17 @@ private:
     const OperatorInfo *info = source.opcode(product).like;
     return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
            ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB}));
+  }
+
+  /// What was in front of a sum scales behind it what is added up: all of that, then.
+  bool scalesAll(uint32_t scale, uint32_t sum) const {
+    using enum circle::BuiltinOperator;
+    bool all = true;
+    source.forEachInput(sum, [&](int32_t input) {
+      int32_t producer = input < 0 ? -1 : source.producer[input];
+      all &= producer < 0 || (is(producer, {MUL, DIV}) && hasConstant(producer));
+    });
+    return all || !is(scale, {MUL, DIV}) || !is(sum, {ADD, SUB});
   }
 
   /// Which of the two is first does not matter: one moves data, or they are a maximum and what does not decrease, or

@@ -978,7 +978,8 @@ class Checker:
                 users = {user for own in lineages if past not in own for user in own
                          if any(i >= 0 and self.source.producer[i] == past for i in self.source.operands[user])}
                 if past not in self.live_operators or not any(
-                        self.may_trade(past, user) or self.scales_product(past, user) or self.scales_product(user, past)
+                        self.may_trade(past, user) or self.scales_product(user, past) or
+                        (self.scales_product(past, user) and self.scales_all(past, user))
                         for user in users) or \
                         self.is_still_in_front(number, past):
                     self.add(11, f"operator {number} has not changed places with source operator {past}")
@@ -1002,11 +1003,18 @@ class Checker:
         return self.source.operators[scale].name in self.SHIFTS and by_constant and \
             (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB"))
 
+    def scales_all(self, scale, total):
+        """A scale in front of a sum goes behind it where all that is added up is scaled."""
+        def is_scaled(i):
+            maker = self.source.producer[i] if i >= 0 else -1
+            return maker < 0 or (self.source.operators[maker].name in ("MUL", "DIV") and
+                                 any(k >= 0 and self.source.producer[k] < 0 for k in self.source.operands[maker]))
+        is_sum = self.source.operators[total].name in ("ADD", "SUB")
+        return self.source.operators[scale].name not in ("MUL", "DIV") or not is_sum or \
+            all(is_scaled(i) for i in self.source.operands[total])
+
     def is_still_in_front(self, number, past):
-        operands = [i for i in self.target.operands[number] if i >= 0]
-        if any(self.is_constant(i) and past in self.tensor_rows[i]["operators"] for i in operands):
-            return True
-        computed = [i for i in operands if not self.is_constant(i)]
+        computed = [i for i in self.target.operands[number] if i >= 0 and not self.is_constant(i)]
         return bool(computed) and all(self.comes_from(i, past) for i in computed)
 
     def comes_from(self, tensor, past):

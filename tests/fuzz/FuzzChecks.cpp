@@ -370,7 +370,7 @@ FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRe
     if (!finding.empty())
       finding += " (quantised: " + named.name + ")";
   }
-  check.outcome.finding = finding;
+  check.outcome.finding = finding.empty() ? checkSteps(text, seed, directory) : finding;
   return check.outcome;
 }
 
