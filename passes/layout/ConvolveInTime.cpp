@@ -5,7 +5,7 @@ namespace origo {
 
 /// back(conv(moved(x))) → reshape(conv(reshape(x), W)) where moved brings a batch in front of time, back puts it behind
 /// again, and the window goes over time alone: time is the height then, and the batch the width.
-static Rule time() {
+static Rule overTime() {
   auto x = any(), moved = movedFrom(x, 1, 3);
   auto convolution = anyOf({Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {moved}).mayActivate().once();
   auto back = movedFrom(convolution, 1, 3);
@@ -56,7 +56,7 @@ Pass ConvolveInTime() {
           Phase::Layout,
           true,
           {},
-          {time()}};
+          {overTime()}};
 }
 
 } // namespace origo
