@@ -36,8 +36,7 @@ model circle version 0
 subgraph @main(%x: f32[1,4]) -> (%y) {
   %gamma: f32[4] = const [0.5, -0.5, 2, 1]
   %beta: f32[4] = const [1, -3, 0, 1]
-  %a: f32[1,4] = ABS(%x)
-  %b: f32[1,4] = NEG(%a)
+  %b: f32[1,4] = FLOOR(%x)
   %scaled: f32[1,4] = MUL(%b, %gamma)
   %shifted: f32[1,4] = ADD(%scaled, %beta) {fused_activation_function=RELU}
   %y: f32[1,4] = EXP(%shifted)

@@ -120,9 +120,16 @@ void Build::noteMoved() {
       if (const Created *other = createdBy(op))
         done.insert(other->standsFor.begin(), other->standsFor.end());
     llvm::SmallVector<const Operator *, 4> own(item.standsFor.begin(), item.standsFor.end());
-    for (const Operator *before : inFront(own, wasMatched))
-      if (!done.contains(before) && !now.contains(before))
-        item.movedPast = model.sets.join(item.movedPast, before->origins);
+    for (const Operator *before : inFront(own, wasMatched)) {
+      if (done.contains(before) || now.contains(before))
+        continue;
+      // Of a work of which only the end has moved, the beginning is still in front.
+      IdSet moved = before->origins;
+      for (const Use &use : before->operands())
+        if (const Operator *feeder = use.get() ? use.get()->producer() : nullptr; feeder && !wasMatched(*feeder))
+          moved = model.sets.minus(moved, feeder->origins);
+      item.movedPast = model.sets.join(item.movedPast, moved);
+    }
   }
 }
 

@@ -210,18 +210,21 @@ private:
     const OperatorInfo *info = source.opcode(op).like;
     return info && (info->has(Trait::DataMovement) || is(op, {CAST, QUANTIZE, DEQUANTIZE}));
   }
+  /// Nothing live makes one of its operands: it is a constant, or what nodes of ONNX made one of.
   bool hasConstant(uint32_t op) const {
     bool any = false;
-    source.forEachInput(op, [&](int32_t input) { any |= input >= 0 && source.producer[input] < 0; });
+    source.forEachInput(op, [&](int32_t input) {
+      any |= input >= 0 && (source.producer[input] < 0 || !context.liveOperator[source.producer[input]]);
+    });
     return any;
   }
 
-  /// A scale or a shift goes in front of a product or a sum, or behind it.
+  /// A scale or a shift goes in front of a product, a sum or an average, or behind it.
   bool isScaledProduct(uint32_t scale, uint32_t product) const {
     using enum circle::BuiltinOperator;
     const OperatorInfo *info = source.opcode(product).like;
     return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
-           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB}));
+           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB, AVERAGE_POOL_2D}));
   }
 
   /// What was in front of a sum scales behind it what is added up: all of that, then.
@@ -230,7 +233,7 @@ private:
     bool all = true;
     source.forEachInput(sum, [&](int32_t input) {
       int32_t producer = input < 0 ? -1 : source.producer[input];
-      all &= producer < 0 || (is(producer, {MUL, DIV}) && hasConstant(producer));
+      all &= producer < 0 || !context.liveOperator[producer] || (is(producer, {MUL, DIV}) && hasConstant(producer));
     });
     return all || !is(scale, {MUL, DIV}) || !is(sum, {ADD, SUB});
   }

@@ -36,7 +36,7 @@ static Rule joined() {
             };
             Expr small = clone(convolution).operand(0, p).activation(Activation::NONE);
             small = small.filter(columns(first ? 0 : all - channels, channels));
-            Expr zeros = broadcastTo(0.0, list({parts.channels}));
+            Expr zeros = fold(broadcastTo(0.0, list({parts.channels})));
             Expr large = clone(convolution).operand(0, x).activation(Activation::NONE).bias(zeros);
             large = large.filter(columns(first ? channels : 0, all - channels));
             return m.replace((large + small).activation(m.root().activation()));

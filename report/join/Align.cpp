@@ -57,6 +57,11 @@ bool hasActivation(StringRef op, const flatbuffers::Table *options) {
   return false;
 }
 
+bool isFloat(const FileGraph &graph, int32_t tensor) {
+  auto type = static_cast<circle::TensorType>(graph.tensors[tensor]->type());
+  return type == circle::TensorType::FLOAT32 || type == circle::TensorType::FLOAT16;
+}
+
 /// Of a convolution over a window of 1 with strides of 1.
 std::optional<bool> isPointwise(const FileGraph &graph, uint32_t op, StringRef name, llvm::ArrayRef<int32_t> inputs) {
   if (name != "CONV_2D" || inputs.size() < 2 || inputs[1] < 0)
@@ -106,9 +111,10 @@ std::vector<OperatorFacts> report::factsOf(const Target &target, const FileGraph
         for (int32_t dim : *shape)
           dims.push_back(dim < 0 ? 0 : static_cast<uint64_t>(dim));
       is.shape = plainShape(dims);
-      auto type = static_cast<circle::TensorType>(graph->tensors[tensor]->type());
-      is.isFloat = type == circle::TensorType::FLOAT32 || type == circle::TensorType::FLOAT16;
+      is.isFloat = isFloat(*graph, tensor);
     });
+    if (!inputs.empty() && inputs.front() >= 0)
+      is.takesFloat = isFloat(*graph, inputs.front());
     is.pointwise = isPointwise(*graph, op, is.op, inputs);
     is.hasActivation = hasActivation(is.op, graph->options(op));
   }
@@ -135,11 +141,11 @@ int worthOf(const OperatorFacts &is, const SequenceRow &row, Agreement kind, con
   if (kind == Agreement::Contradicts)
     return impossible;
   int value = kind == Agreement::Agrees ? agrees : unknownKind;
-  if (says.isFloat && is.isFloat && *says.isFloat != *is.isFloat) {
-    if (says.converts)
-      return impossible;
+  auto differ = [](std::optional<bool> a, std::optional<bool> b) { return a && b && *a != *b; };
+  if (says.converts && (differ(says.takesFloat, is.takesFloat) || differ(says.isFloat, is.isFloat)))
+    return impossible;
+  if (differ(says.isFloat, is.isFloat))
     value += otherKernel;
-  }
   if (says.depthwise)
     value += *says.depthwise == (is.op == "DEPTHWISE_CONV_2D") ? betterKernel : otherKernel;
   if (says.pointwise && is.pointwise)

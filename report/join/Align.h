@@ -18,10 +18,11 @@ namespace origo::report {
 struct OperatorFacts {
   uint32_t index = 0; ///< in its subgraph
   std::string op;
-  std::vector<uint64_t> shape;            ///< of its first result: what is more than 1, ascending
-  std::optional<bool> isFloat, pointwise; ///< elements of the result; a window of 1 and strides of 1
-  bool hasActivation = false;             ///< a fused one
-  bool constant = false;                  ///< all its operands are
+  std::vector<uint64_t> shape;             ///< of its first result: what is more than 1, ascending
+  std::optional<bool> takesFloat, isFloat; ///< elements of the first operand and of the first result
+  std::optional<bool> pointwise;           ///< a window of 1 and strides of 1
+  bool hasActivation = false;              ///< a fused one
+  bool constant = false;                   ///< all its operands are
   unsigned operands = 0, results = 0;
   std::vector<uint32_t> producers, consumers; ///< indices in its subgraph
 };

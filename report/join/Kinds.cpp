@@ -196,6 +196,8 @@ KernelWords KernelWords::of(StringRef said) {
       words.isFloat = true;
     else if (part.starts_with("Q") || part == "S8" || part == "U8")
       words.isFloat = false;
+    if (!words.takesFloat)
+      words.takesFloat = words.isFloat;
   }
   words.converts = plainKind(head) == "convert";
   return words;

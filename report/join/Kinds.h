@@ -32,7 +32,7 @@ llvm::StringRef kindOf(const ProfileRow &row);
 /// What a kernel's name says beyond the type, as XNNPACK has it: "(NHWC, QS8) IGEMM".
 struct KernelWords {
   std::optional<bool> depthwise, pointwise; ///< DWConv; GEMM or IGEMM
-  std::optional<bool> isFloat;              ///< of the elements of the result
+  std::optional<bool> takesFloat, isFloat;  ///< of the elements of the operand and of the result
   bool converts = false;                    ///< between types of elements, of which each way is an operator of its own
   static KernelWords of(llvm::StringRef said);
 };

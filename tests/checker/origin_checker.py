@@ -996,19 +996,22 @@ class Checker:
                     parts.append(producer)
         return False
 
+    def has_constant(self, number):
+        """Nothing live makes one of its operands."""
+        return any(i >= 0 and self.source.producer[i] not in self.live_operators for i in self.source.operands[number])
+
     def scales_product(self, scale, product):
-        """A scale or shift by a constant goes in front of a product or a sum, or behind it."""
-        by_constant = any(i >= 0 and self.source.producer[i] < 0 for i in self.source.operands[scale])
+        """A scale or shift by a constant goes in front of a product, a sum or an average, or behind it."""
         other = self.source.operators[product]
-        return self.source.operators[scale].name in self.SHIFTS and by_constant and \
-            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB"))
+        return self.source.operators[scale].name in self.SHIFTS and self.has_constant(scale) and \
+            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB", "AVERAGE_POOL_2D"))
 
     def scales_all(self, scale, total):
         """A scale in front of a sum goes behind it where all that is added up is scaled."""
         def is_scaled(i):
             maker = self.source.producer[i] if i >= 0 else -1
-            return maker < 0 or (self.source.operators[maker].name in ("MUL", "DIV") and
-                                 any(k >= 0 and self.source.producer[k] < 0 for k in self.source.operands[maker]))
+            return maker not in self.live_operators or \
+                (self.source.operators[maker].name in ("MUL", "DIV") and self.has_constant(maker))
         is_sum = self.source.operators[total].name in ("ADD", "SUB")
         return self.source.operators[scale].name not in ("MUL", "DIV") or not is_sum or \
             all(is_scaled(i) for i in self.source.operands[total])
@@ -1053,12 +1056,9 @@ class Checker:
         if self.moves(p) or self.moves(o):
             return True
 
-        def has_constant(number):
-            return any(i >= 0 and self.source.producer[i] < 0 for i in self.source.operands[number])
-
         def is_simple(number, op):
-            clamps = op.name in self.CLAMPS and (op.name not in ("MINIMUM", "MAXIMUM") or has_constant(number))
-            return clamps or (op.name in self.SHIFTS and has_constant(number))
+            clamps = op.name in self.CLAMPS and (op.name not in ("MINIMUM", "MAXIMUM") or self.has_constant(number))
+            return clamps or (op.name in self.SHIFTS and self.has_constant(number))
 
         if is_simple(a, p) and is_simple(b, o):
             return True

@@ -22,6 +22,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <random>
+
 using namespace origo;
 using namespace origo::fuzz;
 
@@ -349,6 +351,8 @@ NamedScheme randomScheme(uint64_t seed) {
 } // namespace
 
 FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native) {
+  // Which scheme a seed asks for does not depend on how many passes there are.
+  const NamedScheme named = randomScheme(std::mt19937_64(seed)());
   GraphCheck check(text, static_cast<uint32_t>(seed), directory, native);
   std::string finding = check.run(Pipeline::o1());
   if (finding.empty()) {
@@ -365,7 +369,6 @@ FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRe
     }
   }
   if (finding.empty()) {
-    NamedScheme named = randomScheme(seed >> 20);
     finding = check.quantized(named.scheme);
     if (!finding.empty())
       finding += " (quantised: " + named.name + ")";

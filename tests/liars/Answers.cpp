@@ -68,7 +68,7 @@ static std::vector<Liar> absentLiars() {
       "unstored", [](Match &m) { return m.resultStored(0).type() == TensorType::INT8; },
       "what is stored as it is was asked for another type");
   all.push_back(created("absent-given", broadcastTo(Tensor(), list({2, 2})), root,
-                        broadcastTo(clone(root).operand(0, x), list({2, 2})).synthetic(SyntheticReason::Broadcast),
+                        broadcastTo(maximum(clone(inner), 0), list({2, 2})).synthetic(SyntheticReason::Broadcast),
                         "operand 0 of BROADCAST_TO is absent"));
   all.push_back(created("absent-to-a-copy", clone(root).operand(0, Tensor()), root, clone(root).operand(0, -x + 0),
                         "operand 0 of RELU is absent"));
