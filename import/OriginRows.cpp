@@ -64,9 +64,8 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
   auto place = [&] {
     return "operator " + Twine(op.index).str() + " of subgraph " + Twine(op.subgraph()->index).str();
   };
-  for (llvm::ArrayRef<uint32_t> ids :
-       {llvm::ArrayRef(row.origins), llvm::ArrayRef(row.serves), llvm::ArrayRef(row.calls),
-        llvm::ArrayRef(row.movedPast)})
+  for (llvm::ArrayRef<uint32_t> ids : {llvm::ArrayRef(row.origins), llvm::ArrayRef(row.serves),
+                                       llvm::ArrayRef(row.calls), llvm::ArrayRef(row.movedPast)})
     if (!known(ids, model.sourceOperators))
       return bad(place() + " has an origin that the source does not have");
   if (row.origins.empty() == row.syntheticReason.empty())

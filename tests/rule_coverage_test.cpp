@@ -90,6 +90,37 @@ TEST(RuleCoverage, GoldenCasesShowEachRuleAndEachReason) {
         << "no case of tests/golden shows a rule decline for \"" << reason << '"';
 }
 
+/// Rules are tried at fewer places where nobody asks why they do not apply; what they make is the same.
+TEST(RuleCoverage, WhoWatchesSeesTheSame) {
+  Pipeline every = Pipeline::o1();
+  for (const Pass &pass : allPasses())
+    if (!pass.changesResults)
+      every.add(pass);
+  unsigned changed = 0;
+  for (const std::string &file : goldenFiles()) {
+    auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
+    for (const Case &item : buffer ? readCases((*buffer)->getBuffer()) : std::vector<Case>()) {
+      PayloadStore store;
+      auto made = [&](std::vector<RuleStatistics> *statistics) {
+        auto model = parseText(item.input, goldenFolder(), store);
+        if (!model) { // such a case shows an error
+          llvm::consumeError(model.takeError());
+          return std::string();
+        }
+        (*model)->becomeSource();
+        RunOptions options;
+        options.statistics = statistics;
+        llvm::consumeError(runPipeline(**model, every, store, options));
+        changed += (*model)->rewrites != 0;
+        return printed(**model);
+      };
+      std::vector<RuleStatistics> statistics;
+      EXPECT_EQ(made(nullptr), made(&statistics)) << file << '\n' << item.input;
+    }
+  }
+  EXPECT_GT(changed, 1000u);
+}
+
 /// No flag of circle2circle that stands for passes is without effect: on some golden case it applies, by itself.
 TEST(RuleCoverage, EachFlagAppliesAlone) {
   std::map<std::string, Pipeline> flags;

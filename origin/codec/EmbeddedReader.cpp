@@ -611,18 +611,21 @@ private:
     return list;
   }
 
+  /// The rows of all subgraphs of the target, by their running number.
+  template <class Row> std::vector<Row *> all(std::vector<Row> TargetSubgraph::*rows) {
+    std::vector<Row *> all;
+    for (TargetSubgraph &graph : map.target.subgraphs)
+      for (Row &row : graph.*rows)
+        all.push_back(&row);
+    return all;
+  }
+
   void lineages() {
     ColumnReader in = column(from.lineages());
     if (in.done())
       return;
-    std::vector<OperatorRow *> operators;
-    std::vector<TensorRow *> tensors;
-    for (TargetSubgraph &graph : map.target.subgraphs) {
-      for (OperatorRow &row : graph.operators)
-        operators.push_back(&row);
-      for (TensorRow &row : graph.tensors)
-        tensors.push_back(&row);
-    }
+    auto operators = all(&TargetSubgraph::operators);
+    auto tensors = all(&TargetSubgraph::tensors);
     uint32_t next = 0;
     for (size_t count = in.count(1); count-- && !state.failed;) {
       uint32_t number = in.id(next);
@@ -660,10 +663,7 @@ private:
     ColumnReader in = column(from.moved_past());
     if (in.done())
       return;
-    std::vector<OperatorRow *> operators;
-    for (TargetSubgraph &graph : map.target.subgraphs)
-      for (OperatorRow &row : graph.operators)
-        operators.push_back(&row);
+    auto operators = all(&TargetSubgraph::operators);
     uint32_t next = 0;
     for (size_t count = in.count(1); count-- && !state.failed;) {
       uint32_t number = in.id(next);
@@ -680,10 +680,7 @@ private:
     ColumnReader in = column(from.expressions());
     if (in.done())
       return;
-    std::vector<TensorRow *> tensors;
-    for (TargetSubgraph &graph : map.target.subgraphs)
-      for (TensorRow &row : graph.tensors)
-        tensors.push_back(&row);
+    auto tensors = all(&TargetSubgraph::tensors);
     uint32_t next = 0;
     for (size_t count = in.count(1); count-- && !state.failed;) {
       uint32_t number = in.id(next);
