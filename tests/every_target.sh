@@ -98,7 +98,7 @@ least=60
 [[ ${ORIGO_THOROUGH-0} != 0 ]] && least=300
 [[ $what == parts ]] && least=$((least * 3))
 every=$(grep -qa __asan_init "$bin/circle-check" && [[ ${ORIGO_THOROUGH-0} == 0 ]] && echo 3 || echo 1)
-swept "$3" 5 | awk -v every="$every" 'NR % every == 0' | if [[ $3 == networks ]]; then grep -v _Neg_; else cat; fi | tr '\n' '\0' |
+swept "$3" $((5 * every)) | if [[ $3 == networks ]]; then grep -v _Neg_; else cat; fi | tr '\n' '\0' |
   xargs -0 -P "$(nproc)" -I{} bash -c "$what \"\$1\"" _ {} >"$scratch/all"
 
 cut -d' ' -f1 "$scratch/all" | sort | uniq -c

@@ -2,6 +2,7 @@
 // BIN holds circle2circle, MODULES the runtimes of package.json, LIST the .tflite and .origo files. Each is run with as
 // many different inputs as SEEDS says. Exits with 1 if a rewritten model computes something else, or nothing any more.
 import { execFile, execFileSync, fork } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -18,6 +19,8 @@ if (process.env.ORIGO_ORACLE_PASSES === 'all') {
   variants.splice(0, variants.length, ...names.map((name) => `--passes=${name}`));
 }
 const secondsEach = 120 * seeds.length;
+/** Of the models that -O1 leaves as they are, one in four is run, which a hash of its name draws; with ORIGO_THOROUGH=1 all. */
+const isDrawn = (model) => (process.env.ORIGO_THOROUGH ?? '0') !== '0' || createHash('md5').update(path.basename(model)).digest()[0] % 4 === 0;
 
 /** Writes the model after the option, and says what it did. */
 async function write(option, model, output) {
@@ -46,7 +49,7 @@ async function cases(model, number) {
     // A list of passes drops what is not used too, which is no reason to run the model.
     const fired = trace.includes(`"pass":"${option.replace(/.*=/, '')}"`);
     const changed = option === '-O1' ? !same(after, converted) : fired;
-    if (changed || option === '-O1') list.push({ name: path.basename(model), option, before, after, changed });
+    if (changed || (option === '-O1' && isDrawn(model))) list.push({ name: path.basename(model), option, before, after, changed });
   }
   return { list };
 }

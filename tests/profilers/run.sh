@@ -12,13 +12,10 @@ fetch_runtimes "$scratch"
 work=$scratch/profiles.$3
 mkdir -p "$work"
 rm -f "$work"/*
-folder=$(folder_of "$3") || exit 1
-every=1 # of public networks a sample, since each operator is run by itself
-[[ $3 == models ]] && every=6
 {
   [[ $3 == networks ]] && find "$root/res" -name '*.origo' | sort
-  # All networks, and some of the many models of few operators below them.
-  swept "$3" $every | grep '\.tflite$' | awk -v all="$folder/" -v thorough="${ORIGO_THOROUGH-0}" '
-    index(substr($0, length(all) + 1), "/") == 0 || ++n % 8 == 0 || thorough != 0'
+  # All networks, and a sample of the many models of few operators below them; of public networks a sample, since each operator is
+  # run by itself.
+  swept "$3" $([[ $3 == networks ]] && echo 8 || echo 6) | grep '\.tflite$'
 } >"$work/list"
 node "$here/judge.mjs" "$bin" "$scratch/node_modules" "$work" "$3" <"$work/list"
