@@ -42,6 +42,9 @@ struct OperatorFacts {
 
   /// Types that its kernels of f32, or of any type, compute as well, by way of wider ones (eval/Wider.h).
   const char *wider = "";
+
+  /// What it computes, in a line for people; x is its first operand and y its second.
+  const char *computes = "";
 };
 
 /// The defaults for what is not in the table.

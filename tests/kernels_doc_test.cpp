@@ -1,6 +1,8 @@
 #include "eval/CustomKernels.h"
 #include "eval/Kernels.h"
 
+#include "schema/OperatorFacts.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -34,15 +36,17 @@ std::string document() {
   os << "# What runs\n\n"
         "The kernels of `eval/kernels/`, which `circle-interpreter --kernels` prints too: "
      << rows.size() << " operators.\n"
-     << "Types, scales and dimensions of operands → of results, as [kernels](kernels.md) explains them: `f32|f16` "
+     << "What an operator computes is told of x, its first operand, and y, its second. Types, scales and dimensions of "
+        "operands → of results, as [kernels](kernels.md) explains them: `f32|f16` "
         "either,"
         "\n`{t|c0}` one scale or one for each index of axis 0, `[n,h,w,c]` dimensions, `?` may be absent. Results "
         "have the shapes\nthat the rules of `ir/shapes` say, but for those of the rows that say so. How near they are "
         "to the real runtime is in\n[accuracy](accuracy.md).\n"
         "The test `KernelsDocument` compares this page, and writes it anew with `ORIGO_BLESS=1`.\n\n"
-        "| operator | types |\n|---|---|\n";
+        "| operator | computes | types |\n|---|---|---|\n";
   for (const auto &[name, types] : rows) {
-    os << "| " << name << " | ";
+    const OperatorInfo *info = operatorInfo(llvm::StringRef(name)); // null: a custom one
+    os << "| " << name << " | " << (info ? factsOf(info->code).computes : "") << " | ";
     for (size_t i = 0; i < types.size(); ++i) {
       auto [operands, results] = llvm::StringRef(types[i]).split(" -> ");
       os << (i ? "<br>" : "");
@@ -52,6 +56,11 @@ std::string document() {
     os << " |\n";
   }
   return text;
+}
+
+TEST(KernelsDocument, EveryOperatorSaysWhatItComputes) {
+  for (const OperatorInfo &info : allOperators())
+    EXPECT_NE(factsOf(info.code).computes, llvm::StringRef()) << info.name.str();
 }
 
 TEST(KernelsDocument, IsUpToDate) {
