@@ -16,6 +16,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 /// Writes columns rather than rows: they are smaller, and a browser reads them faster.
 namespace origo::view {
@@ -148,18 +149,28 @@ std::string inShort(double value) {
   return text;
 }
 
-std::string quantizationText(const Quantization *q) {
-  if (!q || !q->quantized())
+/// The range that was measured for a tensor, where the file has it.
+std::string rangeText(const Quantization &q) {
+  if (q.min.size() != 1 || q.max.size() != 1)
     return "";
+  return "from " + shortestFloat(q.min[0]) + " to " + shortestFloat(q.max[0]);
+}
+
+std::string quantizationText(const Quantization *q) {
+  if (!q)
+    return "";
+  if (!q->quantized())
+    return rangeText(*q);
   if (q->details == Quantization::Details::Custom)
     return "custom";
   if (q->details == Quantization::Details::MX)
     return "MX, axis " + std::to_string(q->more->axis);
   if (q->details != Quantization::Details::None)
     return "blocks of " + std::to_string(q->more->blockSize);
+  std::string range = rangeText(*q);
   if (q->scale.size() == 1)
     return "scale " + shortestFloat(q->scale[0]) + ", zero point " +
-           std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]);
+           std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]) + (range.empty() ? "" : ", " + range);
   auto [low, high] = std::minmax_element(q->scale.begin(), q->scale.end());
   bool symmetric = llvm::all_of(q->zeroPoint, [](int64_t zero) { return zero == 0; });
   return std::to_string(q->scale.size()) + " scales along axis " + std::to_string(q->dimension) + ", " +
@@ -368,6 +379,7 @@ public:
     if (map)
       writeMap(*map);
     totals();
+    operandNames();
     proof();
     profiles();
     errors();
@@ -638,11 +650,68 @@ private:
               os << ',' << (std::isfinite(figure) ? inShort(figure) : "null");
           os << ']';
         });
+    if (contents.histograms || !contents.source)
+      values(graph);
     if (contents.histograms)
       rare(
           "histogram", graph.tensors,
           [](const Tensor &tensor) { return tensor.metrics->statistics && tensor.metrics->statistics->finite > 1; },
           [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
+  }
+
+  /// The first bytes of constants, as the file has them, and scales that are many.
+  void values(const Graph &graph) {
+    using Tensor = Graph::Tensor;
+    constexpr size_t most = 1000;
+    auto bytesOf = [](const Tensor &tensor) {
+      const Value &value = *tensor.metrics->value;
+      bool isPlain = value.isConstant() && !value.sparsity() && !value.compression && !value.externalBuffer &&
+                     value.payload().hasBytes();
+      uint64_t size = isPlain ? value.payload().size() : 0, bits = bitsPerElement(value.type).value_or(64);
+      return size ? value.payload().bytes().take_front(most * bits / 8) : llvm::ArrayRef<uint8_t>();
+    };
+    rare(
+        "values", graph.tensors, [&](const Tensor &tensor) { return !bytesOf(tensor).empty(); },
+        [&](const Tensor &tensor) {
+          llvm::ArrayRef<uint8_t> bytes = bytesOf(tensor);
+          os << '"' << llvm::encodeBase64(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()))
+             << '"';
+        });
+    auto scalesOf = [](const Tensor &tensor) -> const Quantization * {
+      const Quantization *q = tensor.metrics->value->quantization;
+      return q && q->scale.size() > 1 ? q : nullptr;
+    };
+    // Scales, then zero points.
+    rare(
+        "scales", graph.tensors, [&](const Tensor &tensor) { return scalesOf(tensor) != nullptr; },
+        [&](const Tensor &tensor) {
+          os << '[';
+          list(scalesOf(tensor)->scale.take_front(most),
+               [&](float scale) { os << (std::isfinite(scale) ? shortestFloat(scale) : "null"); });
+          os << ',';
+          numbers(scalesOf(tensor)->zeroPoint.take_front(most));
+          os << ']';
+        });
+  }
+
+  /// By kind of operator, the names of its operands.
+  void operandNames() {
+    std::set<std::string> kinds;
+    for (const PageModel *page : {&contents.result, contents.source ? &*contents.source : nullptr})
+      if (page)
+        for (const auto &graph : page->imported->model->subgraphs)
+          for (const Operator &op : graph->operators)
+            if (op.customCode().empty())
+              kinds.insert(op.opName());
+    os << ",\n\"operands\":{";
+    const char *separator = "";
+    for (const std::string &kind : kinds)
+      if (const OperatorInfo *info = operatorInfo(kind)) {
+        os << separator << jsonText(kind) << ':';
+        separator = ",";
+        list(info->operands, [&](const OperandInfo &operand) { os << jsonText(operand.name.str()); });
+      }
+    os << '}';
   }
 
   void writeMap(const origin::OriginMap &map) {

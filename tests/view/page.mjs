@@ -303,6 +303,23 @@ test('opens on what became of the model, in words, each of which leads there', a
   assert.deepEqual(await page.evaluate(() => [origo.found.length, origo.panes.source.dims]), [fused, true]);
   await swatch.click();
   assert.deepEqual(await page.evaluate(() => [origo.found.length, origo.panes.source.dims]), [0, false]);
+  // So it does of what is drawn beside colours, and tells of marks as they come.
+  const marks = () => page.locator('#marks button').evaluateAll(list => list.filter(one => one.checkVisibility()).map(one => one.innerText.replaceAll(/\s+/g, ' ')));
+  const constants = map.target.subgraphs[0].constants.length;
+  const [first, ...others] = await marks();
+  assert.match(first, /^constant \d+$/);
+  assert(Number(first.split(' ')[1]) > constants);
+  assert.deepEqual(others.map(text => text.replace(/\d+$/, '')), ['input, output ', 'several ']);
+  const folded = page.locator('#marks button', { hasText: 'several' });
+  await folded.click();
+  assert.deepEqual(await page.evaluate(() => [origo.found.length, origo.panes.source.dims]), [fused, true]);
+  await folded.click();
+  await page.fill('#search', 'op:CONV');
+  const selected = { side: 'result', type: 'op', graph: 0, index: 3 };
+  await page.evaluate(item => origo.select(item), selected);
+  assert.deepEqual((await marks()).slice(-3).map(text => text.replace(/\d+$/, '')), ['selected ', 'tied to it ', 'found ']);
+  await page.locator('#marks button', { hasText: 'tied to it' }).click();
+  assert.deepEqual(await page.evaluate(() => origo.found.map(item => item.side)), rows[3].origins.map(() => 'source'));
 });
 test('says which layers are slow, and goes there', async page => {
   const times = await page.evaluate(() => [...origo.measured.profiles[0].timing.result[0]].sort((a, b) => b[1] - a[1]).slice(0, 5).map(row => row[0]));

@@ -1,5 +1,7 @@
 // What is known of what is selected, in words, with links to what it is tied to.
 import { CONSTANT, clean, quoted } from './data.js';
+import { digits, elementsOf } from './elements.js';
+import { count } from './people.js';
 import { figure, h } from './table.js';
 import { Where } from './where.js';
 
@@ -46,10 +48,16 @@ export class Details {
     else if (parts.length) end = `…/${end}`;
     return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
   }
-  link(item, extra) {
-    return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null);
+  link(item, extra, before) {
+    return h(
+      'li',
+      {},
+      before ? h('span', { class: 'soft' }, `${before}: `) : null,
+      h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)),
+      extra ? ` ${extra}` : null,
+    );
   }
-  list(title, items, extra = () => '') {
+  list(title, items, extra = () => '', before = () => '') {
     if (!items.length) return [];
     const shown = items.slice(0, 60),
       rest = items.length - shown.length;
@@ -58,7 +66,7 @@ export class Details {
       h(
         'ul',
         {},
-        shown.map((item, i) => this.link(item, extra(item, i))),
+        shown.map((item, i) => this.link(item, extra(item, i), before(item, i))),
         rest ? h('li', { class: 'soft' }, `and ${rest} more`) : null,
       ),
     ];
@@ -178,11 +186,20 @@ export class Details {
         other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`,
       ),
     );
-    parts.push(...this.list('Takes', tensors(graph.operands(op)), facts), ...this.list('Makes', tensors(graph.results(op)), facts));
+    parts.push(
+      ...this.list('Takes', tensors(graph.operands(op)), facts, (_, i) => this.operandName(graph, op, i)),
+      ...this.list('Makes', tensors(graph.results(op)), facts),
+    );
     const figures = Object.entries(model.data.meanings).map(([name, meaning]) => [meaning, figure(graph.metric(name, op))]);
     if (figures.some(row => row[1] !== '')) parts.push(h('h3', {}, 'Costs'), this.pairs(figures));
     parts.push(...(this.more?.(item) ?? []), ...this.why(item), ...this.command(item));
     return parts.flat();
+  }
+  /** What the operator calls its `at`-th operand of those that it has; the last name is that of all that are left. */
+  operandName(graph, op, at) {
+    const names = this.model.data.operands?.[graph.kind(op)] ?? [],
+      index = graph.operands(op).flatMap((tensor, i) => (tensor >= 0 ? [i] : []))[at];
+    return names[Math.min(index, names.length - 1)] ?? '';
   }
   made(item) {
     const { model, links } = this,
@@ -246,7 +263,7 @@ export class Details {
         ['bytes', figure(graph.data.bytes?.[tensor])],
       ]),
     );
-    parts.push(...this.statistics(graph, tensor), ...(this.more?.(item) ?? []));
+    parts.push(...this.statistics(graph, tensor), ...this.contents(graph, tensor), ...(this.more?.(item) ?? []));
     const maker = graph.maker[tensor];
     if (maker >= 0 && graph.isOp(maker)) parts.push(...this.list('Made by', [nodeItem(maker)]));
     parts.push(...this.list('Used by', (graph.users.get(tensor) ?? []).map(nodeItem).filter(Boolean)), ...this.command(item));
@@ -270,6 +287,25 @@ export class Details {
       ]),
       ...this.histogram(graph.data.histogram?.[tensor], least, most),
     ];
+  }
+  /** Scales of channels, and elements as the file has them. */
+  contents(graph, tensor) {
+    const [scales, zeros] = graph.data.scales?.[tensor] ?? [],
+      values = graph.data.values?.[tensor],
+      elements = values === undefined ? null : elementsOf(graph.type(tensor), values),
+      all = graph.data.statistics?.[tensor]?.[0];
+    return [
+      scales ? [h('h3', {}, 'Scales'), h('code', {}, scales.map(digits).join(' '))] : null,
+      zeros?.some(Boolean) ? [h('h3', {}, 'Zero points'), h('code', {}, zeros.join(' '))] : null,
+      elements?.length
+        ? [
+            h('h3', {}, all > elements.length ? `The first ${count(elements.length, 'element')}` : 'Elements'),
+            h('code', {}, elements.map(value => clean(digits(value))).join(' ')),
+          ]
+        : null,
+    ]
+      .flat()
+      .filter(Boolean);
   }
   histogram(counts, least, most) {
     if (!counts?.length) return [];

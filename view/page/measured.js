@@ -1,6 +1,7 @@
 // What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
 // beside what is selected.
 import { clean } from './data.js';
+import { short, time } from './people.js';
 import { figure, h } from './table.js';
 
 const ms = ns => Number((ns / 1e6).toPrecision(5));
@@ -98,6 +99,18 @@ export class Measured {
       for (const id of ids) if (this.errors.has(id)) return this.errors.get(id);
     }
     return null;
+  }
+
+  /** Of operators that one node stands for: their time in a run, and the most error that one of them adds. */
+  figuresOf(items) {
+    const [profile] = this.profiles,
+      own = this.ownFigure(),
+      times = profile ? items.map(item => this.time(profile, item)).filter(ns => ns !== null) : [],
+      errors = own ? items.map(item => this.errorOf(item)?.[own]).filter(value => typeof value === 'number') : [];
+    return [
+      times.length ? time(times.reduce((a, b) => a + b) / profile.runs) : '',
+      errors.length ? `error ${short(Math.max(...errors))}` : '',
+    ].filter(Boolean);
   }
 
   overlays() {

@@ -18,6 +18,7 @@ export class Summary {
       ...this.notes(),
       ...this.faster(),
       ...this.slowest(),
+      ...this.largest(),
       ...this.worst(),
       ...this.refused(),
       ...this.stayed(),
@@ -36,16 +37,15 @@ export class Summary {
       from = data.sourceTotals,
       { fates, actions } = this,
       all = name => this.model.side(name).graphs.reduce((sum, graph) => sum + graph.ops, 0);
-    const number = text => Number(text),
-      operators = all('result');
+    const operators = all('result');
     if (!this.links.map)
       return [
         h('p', { class: 'first' }, count(operators, 'operator')),
         h(
           'p',
           {},
-          `${short(number(to.macs))} MACs, ${bytes(number(to.bytes))} of constants, ` +
-            `${bytes(number(to.live_bytes))} in use at most while it runs.`,
+          `${short(Number(to.macs))} MACs, ${bytes(Number(to.bytes))} of constants, ` +
+            `${bytes(Number(to.live_bytes))} in use at most while it runs.`,
         ),
         h(
           'p',
@@ -55,26 +55,26 @@ export class Summary {
       ];
     const source = all('source'),
       link = (side, name, words) => this.word(words, () => actions.filter([name], side), 'Finds them in the graph');
-    const done = [];
-    if (fates.count('source', 'fused'))
-      done.push(
-        link('source', 'fused', `${fates.count('source', 'fused').toLocaleString('en-US')} fused`),
-        h('span', {}, ' into ', link('result', 'several', count(fates.count('result', 'several'), 'operator')), ', '),
-      );
-    for (const name of ['changed', 'decomposed', 'folded', 'merged', 'inlined', 'elsewhere', 'unknown'])
-      if (fates.count('source', name))
-        done.push(link('source', name, `${fates.count('source', name).toLocaleString('en-US')} ${inWords[name] ?? name}`), ', ');
-    const removed = fates.count('source', 'removed'),
+    const number = (side, name, words) => link(side, name, `${fates.count(side, name).toLocaleString('en-US')} ${words}`),
+      removed = fates.count('source', 'removed'),
       made = fates.count('result', 'new'),
-      stayed = fates.count('source', 'unchanged');
-    done.push(
-      removed ? link('source', 'removed', `${removed.toLocaleString('en-US')} removed`) : '0 removed',
-      ', ',
-      stayed ? link('source', 'unchanged', `${stayed.toLocaleString('en-US')} as they were`) : 'none as it was',
-      '; ',
-      made ? link('result', 'new', `${made.toLocaleString('en-US')} new`) : '0 new',
-      '.',
-    );
+      done = [];
+    if (fates.count('source', 'fused'))
+      done.push([
+        number('source', 'fused', 'fused'),
+        ' into ',
+        link('result', 'several', count(fates.count('result', 'several'), 'operator')),
+      ]);
+    for (const name of ['changed', 'decomposed', 'folded', 'merged', 'inlined', 'elsewhere', 'unknown'])
+      if (fates.count('source', name)) done.push([number('source', name, inWords[name] ?? name)]);
+    done.push([removed ? number('source', 'removed', 'removed') : '0 removed']);
+    done.push([fates.count('source', 'unchanged') ? number('source', 'unchanged', 'as they were') : 'none as it was']);
+    done.push([made ? number('result', 'new', 'new') : '0 new']);
+    // What is between commas stays together.
+    const words = done.flatMap((part, i) => [
+      h('span', { class: 'whole' }, part, i + 1 === done.length ? '.' : i + 2 === done.length ? ';' : ','),
+      ' ',
+    ]);
     const parts = [
       h(
         'p',
@@ -84,11 +84,11 @@ export class Summary {
           : `${count(operators, 'operator')} ${operators < source ? 'of' : 'from'} ${source.toLocaleString('en-US')}`,
       ),
       this.bar('source', source),
-      h('p', {}, 'Of the source: ', done),
+      h('p', {}, 'Of the source: ', words),
     ];
     if (from) {
       const sentence = (title, key, words, unit) => {
-        const [a, b] = [number(from[key]), number(to[key])];
+        const [a, b] = [Number(from[key]), Number(to[key])];
         return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
       };
       parts.push(
@@ -174,6 +174,27 @@ export class Summary {
         ),
       ];
     });
+  }
+  /** Where no profile tells: who computes most. */
+  largest() {
+    const total = Number(this.model.data.resultTotals.macs),
+      of = item => this.model.graphOf(item).metric('macs', item.index) ?? 0;
+    if (this.measured.profiles.length || !total) return [];
+    const rows = this.model.result.graphs
+      .flatMap(graph => Array.from({ length: graph.ops }, (_, index) => ({ side: 'result', type: 'op', graph: graph.index, index })))
+      .filter(item => of(item) > 0)
+      .sort((a, b) => of(b) - of(a))
+      .slice(0, 5);
+    return rows.length
+      ? [
+          h('h3', {}, `Most work: ${Math.round((rows.reduce((sum, item) => sum + of(item), 0) / total) * 100)} % of ${short(total)} MACs`),
+          h(
+            'ol',
+            {},
+            rows.map(item => this.row(item, `${short(of(item))}, ${Math.round((of(item) / total) * 100)} %`)),
+          ),
+        ]
+      : [];
   }
   /** The second profile beside the first. */
   faster() {
