@@ -379,7 +379,7 @@ public:
     if (map)
       writeMap(*map);
     totals();
-    operandNames();
+    kinds();
     proof();
     profiles();
     errors();
@@ -665,8 +665,7 @@ private:
     constexpr size_t most = 1000;
     auto bytesOf = [](const Tensor &tensor) {
       const Value &value = *tensor.metrics->value;
-      bool isPlain = value.isConstant() && !value.sparsity() && !value.compression && !value.externalBuffer &&
-                     value.payload().hasBytes();
+      bool isPlain = value.isConstant() && !value.compression && !value.externalBuffer && value.payload().hasBytes();
       uint64_t size = isPlain ? value.payload().size() : 0, bits = bitsPerElement(value.type).value_or(64);
       return size ? value.payload().bytes().take_front(most * bits / 8) : llvm::ArrayRef<uint8_t>();
     };
@@ -677,6 +676,12 @@ private:
           os << '"' << llvm::encodeBase64(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()))
              << '"';
         });
+    rare(
+        "sparse", graph.tensors, [](const Tensor &tensor) { return tensor.metrics->value->sparsity() != nullptr; },
+        [&](const Tensor &) { os << 1; });
+    // The shape of one run, where the file has sizes that vary.
+    auto isVaried = [](const Tensor &tensor) { return !tensor.metrics->value->shapeSignature().empty(); };
+    rare("shapeNow", graph.tensors, isVaried, [&](const Tensor &tensor) { numbers(tensor.metrics->value->shape); });
     auto scalesOf = [](const Tensor &tensor) -> const Quantization * {
       const Quantization *q = tensor.metrics->value->quantization;
       return q && q->scale.size() > 1 ? q : nullptr;
@@ -694,8 +699,8 @@ private:
         });
   }
 
-  /// By kind of operator, the names of its operands.
-  void operandNames() {
+  /// By kind of operator, the names of its operands, and what its options are where a file does not say.
+  void kinds() {
     std::set<std::string> kinds;
     for (const PageModel *page : {&contents.result, contents.source ? &*contents.source : nullptr})
       if (page)
@@ -703,15 +708,37 @@ private:
           for (const Operator &op : graph->operators)
             if (op.customCode().empty())
               kinds.insert(op.opName());
-    os << ",\n\"operands\":{";
+    os << ",\n\"kinds\":{";
     const char *separator = "";
-    for (const std::string &kind : kinds)
-      if (const OperatorInfo *info = operatorInfo(kind)) {
-        os << separator << jsonText(kind) << ':';
-        separator = ",";
-        list(info->operands, [&](const OperandInfo &operand) { os << jsonText(operand.name.str()); });
-      }
+    for (const std::string &kind : kinds) {
+      const OperatorInfo *info = operatorInfo(kind);
+      if (!info)
+        continue;
+      os << separator << jsonText(kind) << ":[";
+      separator = ",";
+      list(info->operands, [&](const OperandInfo &operand) { os << jsonText(operand.name.str()); });
+      std::vector<std::string> defaults;
+      if (const wire::TableType *options = info->optionsType())
+        for (const wire::Field &field : options->fields)
+          if (std::string value = defaultText(field); !value.empty())
+            defaults.push_back(field.name.str() + "=" + value);
+      os << ',';
+      list(defaults, [&](const std::string &text) { os << jsonText(text); });
+      os << ']';
+    }
     os << '}';
+  }
+  static std::string defaultText(const wire::Field &field) {
+    if (field.deprecated || field.type >= wire::Type::String)
+      return "";
+    if (field.enumeration) {
+      const wire::EnumValue *value = field.enumeration->find(field.defaultInteger);
+      return value ? value->name.str() : "";
+    }
+    if (field.type == wire::Type::Bool)
+      return field.defaultInteger ? "true" : "false";
+    bool isReal = field.type == wire::Type::Float32 || field.type == wire::Type::Float64;
+    return isReal ? inShort(field.defaultReal) : std::to_string(field.defaultInteger);
   }
 
   void writeMap(const origin::OriginMap &map) {

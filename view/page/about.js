@@ -136,7 +136,13 @@ export class About {
       this.details.pairs([
         ['format', `${side.format}, version ${about.version}`],
         ['description', text(about.description)],
-        ['subgraphs', side.graphs.length],
+        [
+          'subgraphs',
+          `${side.graphs.length}: ${side.graphs
+            .slice(0, MANY)
+            .map((one, i) => clean(one.name()) || i)
+            .join(', ')}`,
+        ],
         ['operators', side.graphs.reduce((sum, one) => sum + one.ops, 0)],
         ['tensors', side.graphs.reduce((sum, one) => sum + one.tensors, 0)],
         ['buffers', about.buffers],

@@ -178,7 +178,7 @@ export class Details {
         ),
       );
     if (!source) parts.push(...this.made(item));
-    parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
+    parts.push(...this.options(graph, op));
     parts.push(
       ...this.list(
         'Calls',
@@ -195,9 +195,21 @@ export class Details {
     parts.push(...(this.more?.(item) ?? []), ...this.why(item), ...this.command(item));
     return parts.flat();
   }
+  /** Those that the file has, and the rest, which are as the format says. */
+  options(graph, op) {
+    const text = graph.options(op),
+      rest = (this.model.data.kinds[graph.kind(op)]?.[1] ?? []).filter(word => !new RegExp(`\\b${word.split('=')[0]}=`).test(text));
+    return text || rest.length
+      ? [
+          h('h3', {}, 'Options'),
+          text ? h('code', {}, clean(text)) : null,
+          rest.length ? h('p', { class: 'soft' }, `By default: ${rest.join(', ')}`) : null,
+        ]
+      : [];
+  }
   /** What the operator calls its `at`-th operand of those that it has; the last name is that of all that are left. */
   operandName(graph, op, at) {
-    const names = this.model.data.operands?.[graph.kind(op)] ?? [],
+    const [names] = this.model.data.kinds[graph.kind(op)] ?? [[]],
       index = graph.operands(op).flatMap((tensor, i) => (tensor >= 0 ? [i] : []))[at];
     return names[Math.min(index, names.length - 1)] ?? '';
   }
@@ -258,8 +270,9 @@ export class Details {
     parts.push(
       this.pairs([
         ['type', graph.type(tensor)],
-        ['shape', graph.shape(tensor)],
+        ['shape', graph.shape(tensor) + (graph.data.shapeNow?.[tensor] ? `, as it is now ${graph.data.shapeNow[tensor].join('×')}` : '')],
         ['quantisation', graph.quantization(tensor)],
+        ['stored', graph.data.sparse?.[tensor] ? 'sparse: what is zero is left out' : ''],
         ['bytes', figure(graph.data.bytes?.[tensor])],
       ]),
     );
@@ -299,7 +312,13 @@ export class Details {
       zeros?.some(Boolean) ? [h('h3', {}, 'Zero points'), h('code', {}, zeros.join(' '))] : null,
       elements?.length
         ? [
-            h('h3', {}, all > elements.length ? `The first ${count(elements.length, 'element')}` : 'Elements'),
+            h(
+              'h3',
+              {},
+              all > elements.length
+                ? `The first ${count(elements.length, graph.data.sparse?.[tensor] ? 'stored element' : 'element')}`
+                : 'Elements',
+            ),
             h('code', {}, elements.map(value => clean(digits(value))).join(' ')),
           ]
         : null,
