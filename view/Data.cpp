@@ -910,7 +910,7 @@ private:
         llvm::interleave(
             row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
         os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ',' << row.row.count
-           << ']';
+           << ',' << id(row.row.backend) << ']';
       });
       os << '}';
     });

@@ -592,6 +592,10 @@ test('tells where a layer went', async page => {
 }, { file: 'full.html' });
 
 test('tells what quantisation broke', async page => {
+  // Where the error rises is marked, in the graph and in the legend; the summary has the line.
+  assert.equal(await page.locator('.summary canvas').count(), 1);
+  assert.equal(await page.evaluate(() => origo.panes.source.marks.rises.size), 1);
+  assert.match(await page.locator('#marks button', { hasText: 'error rises' }).innerText(), /1$/);
   const { click, count } = counted(page), own = errors => Math.max(...errors.map(row => row.own ?? -1)), all = JSON.parse(readFileSync('quantized.json')).errors;
   await click('#tab-errors');
   await click('.body [role=row]');

@@ -42,7 +42,7 @@ class App {
     this.details.answers = item => this.answers.of(item);
     this.details.says = item => this.fates.says(item);
     this.overlays = [...overlaysOf(model, this.links, this.fates), ...this.measured.overlays()];
-    this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, {
+    this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, this.answers, {
       go: item => this.select(item),
       open: key => this.openTab(key),
       filter: (values, side) => this.filterFates(values, side),
@@ -453,6 +453,7 @@ class App {
         linked: this.selection ? (this.linked ?? []) : [],
         found: this.filtered ? [] : this.found,
         changed: (this.past?.consumed ?? []).map(id => this.model.sourceItem('op', id)),
+        rises: this.rises ?? [],
         signature: Object.values(this.signature).flatMap(row => (row ? row.entries.map(entry => entry.item) : [])),
       },
       (items, button) => this.filterTo(items, button),
@@ -635,6 +636,7 @@ class App {
         near: new Set(
           own.size && this.selection.type === 'op' ? pane.display.edges.filter(edge => own.has(edge.from) || own.has(edge.to)) : [],
         ),
+        rises: set(pane.side === 'source' && !pane.display.past ? (this.rises ??= this.answers.rises()) : []),
         edges: new Set(tensors.length ? pane.display.edges.filter(edge => tensors.includes(edge.tensor)) : []),
       };
       pane.dims = !!this.filtered;

@@ -414,6 +414,7 @@ export class Pane {
       accent: value('--accent'),
       mark: value('--mark'),
       good: value('--good'),
+      bad: value('--bad'),
       node: value('--node'),
       back: value('--back'),
     };
@@ -742,6 +743,11 @@ export class Pane {
     if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);
     if (marks.linked.has(index)) ring(this.colours.mark, 3, 2, []);
     if (marks.selected.has(index)) ring(this.colours.accent, 3.5, 2, []);
+    if (!marks.rises?.has(index)) return;
+    c.fillStyle = this.colours.bad;
+    c.beginPath();
+    (c.moveTo(x - 15, y + node.h / 2 - 8), c.lineTo(x - 3, y + node.h / 2), c.lineTo(x - 15, y + node.h / 2 + 8));
+    c.fill();
   }
   /** The whole at the right, in its colours: where in it this is, and where marked nodes are. */
   drawStrip(c, wide, height) {

@@ -68,7 +68,7 @@ export class Marks {
       },
     ];
   }
-  /** Of what panes show now, as `state` has it: {folded: nodes, selected, linked, found, changed, signature: items}. */
+  /** Of what panes show now, as `state` has it: {folded: nodes, selected, linked, found, rises, changed, signature: items}. */
   rows(state) {
     return [
       ...this.fixed,
@@ -84,6 +84,7 @@ export class Marks {
       { name: 'selected', text: 'selected', title: 'What the panel tells of', items: state.selected },
       { name: 'linked', text: 'tied to it', title: 'What it is on the other side', items: state.linked },
       { name: 'found', text: 'found', title: 'What the search finds', items: state.found },
+      { name: 'rises', text: 'error rises', title: 'Where it first passes a quarter of the most', items: state.rises },
       { name: 'changed', text: 'of the rewrite', title: 'What it was made of', items: state.changed },
       { name: 'signature', text: 'of the signature', title: 'Its inputs and outputs', items: state.signature },
     ];
@@ -102,7 +103,7 @@ export class Marks {
             title: `${title}. A click finds them.`,
             onclick: () => filter(button.items, button),
           },
-          h('i', { class: name }, { call: '↳', doubt: '?' }[name]),
+          h('i', { class: name }, { call: '↳', doubt: '?', rises: '▶' }[name]),
           text,
           h('b', {}),
         );

@@ -11,9 +11,12 @@ class Timing {
   constructor(model, profile) {
     this.result = model.result.graphs.map(() => new Map());
     this.source = new Map();
+    this.backend = model.result.graphs.map(() => new Map()); // who computed it, where the profile says
     const add = (map, key, ns) => map.set(key, (map.get(key) ?? 0) + ns);
-    for (const [, , graph, operators, ns, shares] of profile.rows) {
-      for (const op of operators) if (ns && this.result[graph]) add(this.result[graph], op, ns / operators.length);
+    for (const [, , graph, operators, ns, shares, , , , , backend] of profile.rows) {
+      for (const op of operators)
+        if (ns && this.result[graph])
+          (add(this.result[graph], op, ns / operators.length), this.backend[graph].set(op, clean(model.strings[backend] ?? '')));
       for (let i = 0; i < shares.length; i += 2) add(this.source, shares[i], shares[i + 1]);
     }
   }

@@ -8,8 +8,8 @@ const inWords = { folded: 'folded into constants', decomposed: 'done by several'
 
 export class Summary {
   /** actions: go(item), filter(values, side), open(tab), item labels of Details */
-  constructor(model, links, fates, measured, reasons, details, actions) {
-    Object.assign(this, { model, links, fates, measured, reasons, details, actions });
+  constructor(model, links, fates, measured, reasons, details, answers, actions) {
+    Object.assign(this, { model, links, fates, measured, reasons, details, answers, actions });
   }
 
   contents() {
@@ -233,6 +233,7 @@ export class Summary {
             {},
             rows.slice(0, 5).map(({ item, value }) => this.row(maker(item), short(value))),
           ),
+          ...(this.model.source ? this.answers.along(this.model.source.graphs[0], null) : []),
           h(
             'p',
             { class: 'soft' },
