@@ -193,15 +193,16 @@ export class Answers {
     const { chain, own, inherited, most, rises } = course,
       at = chain.findIndex(row => row.item.index === item?.index),
       worst = chain.reduce((a, b) => ((b.errors[own] ?? 0) > (a.errors[own] ?? 0) ? b : a));
+    const [first, second] = this.details.shortLabels([rises.item, worst.item]);
     parts.push(this.line(chain, own, inherited, at, chain.indexOf(rises), most));
     parts.push(
       h(
         'p',
         { class: 'soft' },
         'From the first operator to the last: dark is what each adds, light what it inherits. It first passes a quarter of the most at ',
-        this.link(rises.item),
+        this.link(rises.item, first),
         '; ',
-        this.link(worst.item),
+        this.link(worst.item, second),
         ' adds most.',
       ),
     );

@@ -682,7 +682,9 @@ class App {
         from ? h('span', { class: `change${from.startsWith('+') ? ' more' : ''}` }, ` ${from}`) : null,
       );
     };
-    const operators = total('operators', Number(result.operators) === 1 ? 'operator' : 'operators', 'operators', String);
+    const operators = total('operators', Number(result.operators) === 1 ? 'operator' : 'operators', 'operators', value =>
+      value.toLocaleString('en-US'),
+    );
     totals.replaceChildren(
       operators,
       total('macs', 'MACs', 'multiply-accumulates', short),

@@ -29,7 +29,10 @@ export class Details {
       many = this.model.side(item.side).graphs.length > 1;
     if (!graph || !this.model.exists(item)) return `${item.type} ${item.index}`;
     const number = item.side === 'source' && this.links.map ? this.model.sourceId(item) : item.index;
-    const first = name => (name.length > 80 ? name.slice(0, name.indexOf(';') > 0 ? name.indexOf(';') : 80) + '…' : name);
+    const first = name => {
+      const [one] = name.length > 80 ? name.split(';') : [name];
+      return one.length > 80 ? `…${one.slice(-79)}` : one === name ? name : `${one}…`;
+    };
     if (item.type === 'op')
       return (
         clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) +
@@ -47,6 +50,22 @@ export class Details {
     if (end.length > 34) end = `…${end.slice(-33)}`;
     else if (parts.length) end = `…/${end}`;
     return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
+  }
+  /** The same of several that stand together: where two would look alike, the part of the path that differs is there too. */
+  shortLabels(items) {
+    const labels = items.map(item => this.shortLabel(item)),
+      path = item => this.label(item).split('/');
+    return labels.map((label, i) => {
+      const alike = items.filter((item, k) => labels[k] === label && this.label(item) !== this.label(items[i])).map(path);
+      if (!alike.length) return label;
+      const own = path(items[i]),
+        end = own.at(-1),
+        at = own.findLastIndex(
+          (part, k) => k < own.length - 1 && k > 0 && alike.every(other => other[k - own.length + other.length] !== part),
+        );
+      const number = items[i].side === 'source' ? this.model.sourceId(items[i]) : items[i].index;
+      return at > 0 ? `${label.split(' ')[0]} …/${own[at]}/${at + 2 < own.length ? '…/' : ''}${end}` : `${label} #${number}`;
+    });
   }
   link(item, extra, before) {
     return h(

@@ -530,22 +530,26 @@ export class Pane {
     const { nodes, edges } = this.display,
       { first, last, left, right } = this.window,
       size = Math.max(10.5, PIXELS / scale),
-      seen = new Set();
+      shapes = new Map();
     if (!this.graph.data.shape || this.display.past) return;
     c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     c.lineJoin = 'round';
     for (const edge of edges) {
-      const from = nodes[edge.from],
-        key = `${edge.from} ${edge.tensor}`;
-      if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io' || seen.has(key))
-        continue;
-      seen.add(key);
-      const text = this.graph.shape(edge.tensor),
+      const from = nodes[edge.from];
+      if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io') continue;
+      if (!shapes.has(from)) shapes.set(from, new Set());
+      shapes.get(from).add(this.graph.shape(edge.tensor));
+    }
+    // Of several: as many as there is room for, and how many more.
+    for (const [from, all] of shapes) {
+      const list = [...all].filter(Boolean),
+        some = count => list.slice(0, count).join(', ') + (count < list.length ? ` +${list.length - count}` : ''),
+        text = list.map((_, i) => some(list.length - i)).find(one => width(c, one) <= WIDTH / 2 + 10),
         x = from.x + 7,
         y = from.row * this.pitch + HEIGHT / 2 + (this.pitch - HEIGHT) / 2 - 1;
-      if (!text || width(c, text) > WIDTH / 2 + 10) continue;
+      if (!text) continue;
       ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
       ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
     }
@@ -688,10 +692,17 @@ export class Pane {
     }
     if (two) {
       c.font = `${small}px ${face}`;
-      const figures = node.figures?.length ? `${node.figures.join(', ')} · ` : '',
+      const said = node.figures?.join(', ') ?? '',
+        isTight = said && width(c, said) + Math.min(width(c, node.subtitle) + 12, 90 / scale) > room,
+        figures = said && !isTight ? `${said} · ` : said,
         rest = room - width(c, figures),
-        text = node.state === 'group' && !node.kinds ? titleIn(c, node.subtitle, rest) : shorten(c, node.subtitle, rest, 'front');
-      put(figures + this.distinct(c, text, node.subtitle, rest, node), figures + node.subtitle, y + h / 2 + big / 2 + 1, small);
+        text = isTight
+          ? ''
+          : node.state === 'group' && !node.kinds
+            ? titleIn(c, node.subtitle, rest)
+            : shorten(c, node.subtitle, rest, 'front');
+      if (isTight) put(figures, figures, y + h / 2 + big / 2 + 1, small);
+      else put(figures + this.distinct(c, text, node.subtitle, rest, node), figures + node.subtitle, y + h / 2 + big / 2 + 1, small);
     }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {

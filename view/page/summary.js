@@ -1,6 +1,6 @@
 // What the page opens on: the answer in a sentence or three, and the operators that somebody asks for first.
 import { clean } from './data.js';
-import { bytes, change, count, listed, short, time } from './people.js';
+import { bytes, change, count, short, time } from './people.js';
 import { resultFates, sourceFates } from './fates.js';
 import { h } from './table.js';
 
@@ -135,11 +135,20 @@ export class Summary {
     }
     return bar;
   }
-  row(item, figure, why) {
+  /** [item, figure, why] each. */
+  list(rows) {
+    const labels = this.details.shortLabels(rows.map(([item]) => item));
+    return h(
+      'ol',
+      {},
+      rows.map((row, i) => this.row(labels[i], ...row)),
+    );
+  }
+  row(label, item, figure, why) {
     return h(
       'li',
       {},
-      this.word(this.details.shortLabel(item), () => this.actions.go(item), this.details.label(item)),
+      this.word(label, () => this.actions.go(item), this.details.label(item)),
       h('span', { class: 'figure' }, figure),
       why ? h('span', { class: 'why' }, why) : null,
     );
@@ -161,11 +170,7 @@ export class Summary {
           `Slowest: ${share(top.reduce((sum, row) => sum + row.ns, 0))} % of ${time(profile.total / profile.runs)} ` +
             `in ${count(top.length, 'operator')}`,
         ),
-        h(
-          'ol',
-          {},
-          top.map(({ item, ns }) => this.row(item, `${time(ns / profile.runs)}, ${share(ns)} %`)),
-        ),
+        this.list(top.map(({ item, ns }) => [item, `${time(ns / profile.runs)}, ${share(ns)} %`])),
         h(
           'p',
           { class: 'soft' },
@@ -185,14 +190,11 @@ export class Summary {
       .filter(item => of(item) > 0)
       .sort((a, b) => of(b) - of(a))
       .slice(0, 5);
-    return rows.length
+    // Where all do a little, none is worth a look.
+    return rows.reduce((sum, item) => sum + of(item), 0) * 20 > total
       ? [
           h('h3', {}, `Most work: ${Math.round((rows.reduce((sum, item) => sum + of(item), 0) / total) * 100)} % of ${short(total)} MACs`),
-          h(
-            'ol',
-            {},
-            rows.map(item => this.row(item, `${short(of(item))}, ${Math.round((of(item) / total) * 100)} %`)),
-          ),
+          this.list(rows.map(item => [item, `${short(of(item))}, ${Math.round((of(item) / total) * 100)} %`])),
         ]
       : [];
   }
@@ -228,11 +230,7 @@ export class Summary {
     return rows.length
       ? [
           h('h3', {}, `Adds most error (${name})`),
-          h(
-            'ol',
-            {},
-            rows.slice(0, 5).map(({ item, value }) => this.row(maker(item), short(value))),
-          ),
+          this.list(rows.slice(0, 5).map(({ item, value }) => [maker(item), short(value)])),
           ...(this.model.source ? this.answers.along(this.model.source.graphs[0], null) : []),
           h(
             'p',
@@ -250,11 +248,7 @@ export class Summary {
       .map(([graph, index]) => ({ side: 'result', type: 'op', graph, index }));
     return [
       h('h3', {}, items.length ? `${target.name} does not take ${count(items.length, 'operator')}` : `${target.name} takes every operator`),
-      h(
-        'ol',
-        {},
-        items.slice(0, 5).map(item => this.row(item, '', clean(this.measured.refused.get(`${item.graph}:${item.index}`)[0].rule))),
-      ),
+      this.list(items.slice(0, 5).map(item => [item, '', clean(this.measured.refused.get(`${item.graph}:${item.index}`)[0].rule)])),
       items.length > 5
         ? h(
             'p',
@@ -288,11 +282,7 @@ export class Summary {
     return rows.length
       ? [
           h('h3', {}, 'Stayed, though a rule came near'),
-          h(
-            'ol',
-            {},
-            rows.map(({ item, first, more }) => this.row(item, more ? `and ${more} more` : '', clean(`${first.rule}: ${first.reason}`))),
-          ),
+          this.list(rows.map(({ item, first, more }) => [item, more ? `and ${more} more` : '', clean(`${first.rule}: ${first.reason}`)])),
           h(
             'p',
             { class: 'soft' },
@@ -306,9 +296,9 @@ export class Summary {
   }
   hints() {
     const missing = [];
-    if (!this.measured.profiles.length) missing.push('--profile (which layers are slow)');
-    if (!this.measured.errors.size) missing.push('--errors (which layers quantisation broke)');
-    if (this.links.map && !this.reasons.known) missing.push('--history (each rewrite, and why an operator stayed)');
+    if (!this.measured.profiles.length) missing.push(['--profile', 'which layers are slow']);
+    if (!this.measured.errors.size) missing.push(['--errors', 'which layers quantisation broke']);
+    if (this.links.map && !this.reasons.known) missing.push(['--history', 'each rewrite, and why an operator stayed']);
     return [
       h(
         'p',
@@ -316,7 +306,12 @@ export class Summary {
         'Point at an operator to see what it is tied to; click to keep it. Diamonds are constants, lines are tensors, keys are under ',
         h('kbd', {}, '?'),
         '.',
-        missing.length ? ` The page tells more with ${listed(missing)}.` : '',
+        missing.length ? ' The page tells more with ' : '',
+        missing.map(([option, words], i) => [
+          i ? (i + 1 < missing.length ? ', ' : ' and ') : '',
+          h('code', { class: 'whole' }, option),
+          ` (${words})${i + 1 < missing.length ? '' : '.'}`,
+        ]),
       ),
     ];
   }
