@@ -142,10 +142,10 @@ std::string shortestFloat(float value) {
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
 }
 
-/// With the digits that a page shows, and one more.
+/// With the digits that a page shows.
 std::string inShort(double value) {
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.5g", value);
+  llvm::raw_string_ostream(text) << llvm::format("%.4g", value);
   return text;
 }
 
@@ -443,6 +443,15 @@ private:
     os << ",\n\"" << name << "\":";
     list(items, write);
   }
+  /// Of numbers that mostly follow each other: each less the one before it.
+  template <class T, class F> void steps(StringRef name, const T &items, F number) {
+    int64_t last = 0;
+    column(name, items, [&](const auto &item) {
+      int64_t value = number(item);
+      os << value - last;
+      last = value;
+    });
+  }
   /// Of what few rows have: {"row":…}.
   template <class T, class Has, class Write> void rare(StringRef name, const T &items, Has has, Write write) {
     os << ",\n\"" << name << "\":{";
@@ -629,7 +638,7 @@ private:
 
   void tensors(const Graph &graph) {
     using Tensor = Graph::Tensor;
-    column("tensorName", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.name); });
+    steps("tensorName", graph.tensors, [&](const Tensor &tensor) { return id(tensor.name); });
     column("tensorKind", graph.tensors, [&](const Tensor &tensor) { os << int(tensor.kind); });
     if (graph.tensors.empty() || !graph.tensors[0].metrics)
       return;
@@ -791,7 +800,7 @@ private:
     word("wide", &OperatorRow::wide);
     ids("serves", graph.operators, &OperatorRow::serves);
     ids("calls", graph.operators, &OperatorRow::calls);
-    column("tensorIndex", graph.tensors, [&](const TensorRow &row) { os << row.index; });
+    steps("tensorIndex", graph.tensors, [&](const TensorRow &row) { return row.index; });
     // A number is the source tensor that it is; else [tensor, how, exact] for each.
     column("relations", graph.tensors, [&](const TensorRow &row) {
       if (row.relations.size() == 1 && row.relations[0].steps.empty() && row.relations[0].exact)
@@ -819,7 +828,7 @@ private:
     llvm::StringMap<std::array<std::string, 3>> fates;
     os << ",\n\"ledger\":{\"isTensor\":";
     list(map.ledger, [&](const Row &row) { os << int(row.isTensor); });
-    column("id", map.ledger, [&](const Row &row) { os << row.id; });
+    steps("id", map.ledger, [&](const Row &row) { return row.id; });
     column("fate", map.ledger, [&](const Row &row) {
       os << id(row.fate.str());
       if (auto [at, isNew] = fates.try_emplace(row.fate.str()); isNew)
@@ -828,7 +837,7 @@ private:
     });
     column("pass", map.ledger, [&](const Row &row) { os << id(row.pass.str()); });
     column("run", map.ledger, [&](const Row &row) { os << row.run; });
-    column("rewrite", map.ledger, [&](const Row &row) { os << row.rewrite; });
+    steps("rewrite", map.ledger, [&](const Row &row) { return row.rewrite; });
     auto pairs = [&](const auto &list) {
       this->list(list, [&](auto pair) { os << pair.first << ',' << pair.second; });
     };

@@ -131,10 +131,9 @@ export class Pane {
     this.redraw();
     return best.enough;
   }
-  /** Below 1: what is seen has few nodes, or they take little of the pane though there are more. */
+  /** Below 1: what is seen has few nodes, or they take little of the pane. */
   isEnough({ list, covers }) {
-    const all = this.display.nodes.length;
-    return Math.min(list.length / Math.min(12, all), list.length < all ? covers * 4 : 1);
+    return Math.min(list.length / Math.min(12, this.display.nodes.length), covers * 4);
   }
   /** Of so many rows from the first on. */
   breadth(rows) {
@@ -744,7 +743,7 @@ export class Pane {
       c.lineWidth = Math.max(width, (width * 0.6) / scale);
       c.setLineDash(dash);
       c.beginPath();
-      c.roundRect(x - grow, y - grow, node.w + 2 * grow, node.h + 2 * grow, 7);
+      c.roundRect(x - grow, y - grow, node.w + 2 * grow, node.h + 2 * grow, node.state === 'io' ? node.h / 2 + grow : 7);
       c.stroke();
       c.setLineDash([]);
     };
@@ -841,6 +840,11 @@ function shorten(c, text, room, where = 'middle') {
 function titleIn(c, text, room) {
   const parts = text.split(' + ');
   if (width(c, text) <= room * CONDENSED || parts.length < 2) return width(c, text) <= room * CONDENSED ? text : shorten(c, text, room);
+  // An operator and its activation, both.
+  if (parts.length === 2) {
+    const [head, tail] = [shorten(c, parts[0], room * CONDENSED - width(c, ` + ${parts[1]}`)), parts[1]];
+    if (head.length > 6 && width(c, `${head} + ${tail}`) <= room * CONDENSED) return `${head} + ${tail}`;
+  }
   for (let kept = parts.length - 1; kept > 0; --kept) {
     const short = `${parts.slice(0, kept).join(' + ')} +${parts.length - kept}`;
     if (width(c, short) <= room || kept === 1) return shorten(c, short, room);
