@@ -142,7 +142,7 @@ private:
   void summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<NamedTensor> outputs);
   llvm::Error measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<Port> ports,
                       llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run, RunProfile *profiled);
-  llvm::Error writeProfile(const RunProfile &times);
+  llvm::Error writeProfile(const RunProfile &times, const Session &session);
   llvm::Error writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<NamedTensor> outputs);
   llvm::Error writeTap(const std::string &folder, const Value &value, const Tensor &tensor) const;
   llvm::Expected<std::vector<NamedTensor>> runWithSource(const std::vector<OwnedTensor> &inputs,
@@ -287,7 +287,7 @@ llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRe
   return llvm::Error::success();
 }
 
-llvm::Error Interpreter::writeProfile(const RunProfile &times) {
+llvm::Error Interpreter::writeProfile(const RunProfile &times, const Session &session) {
   std::optional<Peak> peak;
   if (!request.peak.empty()) {
     auto said = Peak::of(request.peak);
@@ -314,7 +314,7 @@ llvm::Error Interpreter::writeProfile(const RunProfile &times) {
     return llvm::Error::success();
   }
   return writeFile(*request.profile, [&](llvm::raw_ostream &os) {
-    times.writeTrace(os);
+    times.writeTrace(os, session.coverage().reference);
     return llvm::Error::success();
   });
 }
@@ -590,7 +590,7 @@ llvm::Error Interpreter::run() {
   if ((moreRuns || profiles) && !isAlone)
     if (llvm::Error error = measure(*session, refs, *results, *outputs, run, profiles ? &times : nullptr))
       return inFile(model, std::move(error));
-  return profiles ? writeProfile(times) : llvm::Error::success();
+  return profiles ? writeProfile(times, *session) : llvm::Error::success();
 }
 
 /// "5%" or "5" as a part; below 0: that is none.

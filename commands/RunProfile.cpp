@@ -175,7 +175,8 @@ void RunProfile::printTable(llvm::raw_ostream &os, const std::optional<Peak> &pe
   os << '\n';
 }
 
-void RunProfile::writeTrace(llvm::raw_ostream &os) const {
+void RunProfile::writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<const Operator *> slow) const {
+  llvm::DenseSet<const Operator *> byReference(slow.begin(), slow.end());
   // The clock is CLOCK_MONOTONIC, so that samples of others can be laid beside it.
   const Clock::time_point start;
   json::OStream out(os);
@@ -196,6 +197,8 @@ void RunProfile::writeTrace(llvm::raw_ostream &os) const {
             out.attribute("subgraph", op.subgraph()->index);
             out.attribute("operator", op.index);
             out.attribute("output", valid(nameOf(op)));
+            if (byReference.contains(&op))
+              out.attribute("kernel", "reference");
             json::Array ids, names;
             op.subgraph()->model().sets.forEach(op.origins, [&](uint32_t id) {
               ids.push_back(id);

@@ -45,8 +45,8 @@ public:
   /// possible that is.
   void printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const;
   llvm::json::Array table(const std::optional<Peak> &peak) const; ///< the same for programs
-  /// Chrome's trace format, for chrome://tracing and Perfetto.
-  void writeTrace(llvm::raw_ostream &os) const;
+  /// Chrome's trace format, for chrome://tracing and Perfetto. `slow`: those that reference kernels computed.
+  void writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<const Operator *> slow) const;
 
 private:
   struct Event {

@@ -56,7 +56,10 @@ says 'seen.html shows both' origo optimize --view --no-run fresh.tflite seen.cir
 [[ $(head -c 15 seen.html) == '<!doctype html>' ]] || fail "optimize --view writes no page"
 circle2circle -O1 --history=seen.history fresh.tflite a/seen.circle && origin-view a/seen.circle --source fresh.tflite --history seen.history -o a/seen.html || fail "origin-view"
 cmp seen.html a/seen.html || fail "optimize --view writes another page than origin-view"
-[[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 -name 'origo-*.history' -newer net.tflite) ]] || fail "optimize --view leaves its history behind"
+says 'timed.html shows both' origo optimize --view --profile --no-run fresh.tflite timed.circle
+(($(stat -c %s timed.html) > $(stat -c %s seen.html))) || fail "optimize --view --profile shows no times"
+refused 'origo optimize: error: --profile is for the page' origo optimize --profile fresh.tflite timed.circle
+[[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 \( -name 'origo-*.history' -o -name 'origo-profile*' \) -newer net.tflite) ]] || fail "optimize --view leaves files behind"
 
 says 'net.tflite -> net.dynamic.tflite' origo quantize net.tflite
 origo quantize --no-run --scheme=float16 net.tflite half.tflite >/dev/null 2>&1 || fail "--scheme=float16"

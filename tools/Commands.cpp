@@ -15,7 +15,10 @@
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
 
 namespace origo::tools {
 
@@ -125,19 +128,54 @@ struct Closing {
   }
 };
 
-/// Writes the page of a model and of its source, which may be empty.
+/// Where somebody sits at a screen, a browser opens the page.
+void openPage(const std::string &page) {
+#ifdef __APPLE__
+  llvm::StringRef opener = "open";
+#else
+  llvm::StringRef opener = "xdg-open";
+  if (!std::getenv("DISPLAY") && !std::getenv("WAYLAND_DISPLAY"))
+    return;
+#endif
+  auto program = llvm::sys::findProgramByName(opener);
+  if (!llvm::outs().is_displayed() || !program)
+    return;
+  llvm::SmallString<128> path(page);
+  if (llvm::sys::fs::make_absolute(path))
+    return;
+  std::optional<llvm::StringRef> nothing[] = {"", "", ""};
+  llvm::sys::ExecuteNoWait(*program, {*program, path}, std::nullopt, nothing);
+}
+
+/// Writes the page of a model and of its source, which may be empty. `profiles`: with what each operator takes here.
 int viewBoth(const Call &call, const Closing &closing, const std::string &source, const std::string &output,
-             llvm::StringRef history) {
+             llvm::StringRef history, bool profiles) {
   std::string page = (llvm::sys::path::stem(output) + ".html").str();
   std::vector<std::string> words = {"-o", page};
   if (!source.empty())
     words.push_back("--source=" + source);
   if (!history.empty())
     words.push_back(("--history=" + history).str());
+  llvm::SmallString<128> folder;
+  auto remove = llvm::make_scope_exit([&] {
+    if (!folder.empty())
+      (void)llvm::sys::fs::remove_directories(folder);
+  });
+  if (profiles) {
+    if (std::error_code error = llvm::sys::fs::createUniqueDirectory("origo-profile", folder))
+      return fail("no folder for what is measured: " + error.message());
+    std::string trace = (folder + "/here.trace").str();
+    if (int status = runTool(call, "circle-interpreter",
+                             {"--engine=fast", "--seed=1", "--profile=" + trace, "--", output}, Then::GoesOnSilently))
+      return status;
+    words.push_back("--profile=" + trace);
+  }
   words.insert(words.end(), {"--", output});
   if (int status = runTool(call, "origin-view", words, Then::GoesOn))
     return status;
   closing.next("\n" + printable(page, 300) + " shows both: open it in a browser\n");
+  if (!closing.json)
+    openPage(page);
   return 0;
 }
 
@@ -147,7 +185,9 @@ int optimize(Call &call) {
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given OUTPUT");
   Closing closing(call);
-  bool view = call.take("view").has_value();
+  bool view = call.take("view").has_value(), profiles = call.take("profile").has_value();
+  if (profiles && !view)
+    return usage(call, "--profile is for the page: --view writes it");
   std::string model = call.arguments[0];
   std::string output = call.arguments.size() == 2 ? call.arguments[1] : besideHere(model, "optimized");
   std::vector<std::string> words = call.options();
@@ -176,7 +216,7 @@ int optimize(Call &call) {
   if (int status = closing.make(call, "circle2circle", words, model, output))
     return status;
   if (view)
-    if (int status = viewBoth(call, closing, isSource && !isStream(model) ? model : "", output, history))
+    if (int status = viewBoth(call, closing, isSource && !isStream(model) ? model : "", output, history, profiles))
       return status;
   std::string result = shellWord(output), source = shellWord(model);
   closing.next("\nTry next:\n  origo where LAYER " + result + "    what became of a layer of yours\n  origo profile " +
@@ -434,11 +474,14 @@ const std::vector<Command> &frontCommands() {
        "  origo optimize --skip=fuse-activation net.tflite\n"
        "  origo optimize --data images.npy net.tflite     compares on records instead of random inputs\n"
        "  origo optimize --view net.tflite                writes net.optimized.html too, a page of both\n"
+       "  origo optimize --view --profile net.tflite      with what each operator takes here\n"
        "  origo optimize --json net.tflite > report.json\n",
        {"circle2circle"},
        {},
        {jsonOption, noRunOption, value("data", "PATH", "Records to compare the two on, as origo quantize takes them"),
-        flag("view", "Write NAME.optimized.html too, a page of both and of each rewrite")},
+        flag("view",
+             "Write NAME.optimized.html too, a page of both and of each rewrite, and open it where there is a screen"),
+        flag("profile", "With --view: what each operator takes here, on random inputs")},
        optimize},
       {"quantize",
        "MODEL [OUTPUT]",

@@ -16,6 +16,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 /// Writes columns rather than rows: they are smaller, and a browser reads them faster.
 namespace origo::view {
@@ -141,25 +142,35 @@ std::string shortestFloat(float value) {
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
 }
 
-/// With the digits that a page shows, and one more.
+/// With the digits that a page shows.
 std::string inShort(double value) {
   std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.5g", value);
+  llvm::raw_string_ostream(text) << llvm::format("%.4g", value);
   return text;
 }
 
-std::string quantizationText(const Quantization *q) {
-  if (!q || !q->quantized())
+/// The range that was measured for a tensor, where the file has it.
+std::string rangeText(const Quantization &q) {
+  if (q.min.size() != 1 || q.max.size() != 1)
     return "";
+  return "from " + shortestFloat(q.min[0]) + " to " + shortestFloat(q.max[0]);
+}
+
+std::string quantizationText(const Quantization *q) {
+  if (!q)
+    return "";
+  if (!q->quantized())
+    return rangeText(*q);
   if (q->details == Quantization::Details::Custom)
     return "custom";
   if (q->details == Quantization::Details::MX)
     return "MX, axis " + std::to_string(q->more->axis);
   if (q->details != Quantization::Details::None)
     return "blocks of " + std::to_string(q->more->blockSize);
+  std::string range = rangeText(*q);
   if (q->scale.size() == 1)
     return "scale " + shortestFloat(q->scale[0]) + ", zero point " +
-           std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]);
+           std::to_string(q->zeroPoint.empty() ? 0 : q->zeroPoint[0]) + (range.empty() ? "" : ", " + range);
   auto [low, high] = std::minmax_element(q->scale.begin(), q->scale.end());
   bool symmetric = llvm::all_of(q->zeroPoint, [](int64_t zero) { return zero == 0; });
   return std::to_string(q->scale.size()) + " scales along axis " + std::to_string(q->dimension) + ", " +
@@ -368,6 +379,7 @@ public:
     if (map)
       writeMap(*map);
     totals();
+    kinds();
     proof();
     profiles();
     errors();
@@ -430,6 +442,15 @@ private:
   template <class T, class F> void column(StringRef name, const T &items, F write) {
     os << ",\n\"" << name << "\":";
     list(items, write);
+  }
+  /// Of numbers that mostly follow each other: each less the one before it.
+  template <class T, class F> void steps(StringRef name, const T &items, F number) {
+    int64_t last = 0;
+    column(name, items, [&](const auto &item) {
+      int64_t value = number(item);
+      os << value - last;
+      last = value;
+    });
   }
   /// Of what few rows have: {"row":…}.
   template <class T, class Has, class Write> void rare(StringRef name, const T &items, Has has, Write write) {
@@ -617,7 +638,7 @@ private:
 
   void tensors(const Graph &graph) {
     using Tensor = Graph::Tensor;
-    column("tensorName", graph.tensors, [&](const Tensor &tensor) { os << id(tensor.name); });
+    steps("tensorName", graph.tensors, [&](const Tensor &tensor) { return id(tensor.name); });
     column("tensorKind", graph.tensors, [&](const Tensor &tensor) { os << int(tensor.kind); });
     if (graph.tensors.empty() || !graph.tensors[0].metrics)
       return;
@@ -638,11 +659,95 @@ private:
               os << ',' << (std::isfinite(figure) ? inShort(figure) : "null");
           os << ']';
         });
+    if (contents.histograms || !contents.source)
+      values(graph);
     if (contents.histograms)
       rare(
           "histogram", graph.tensors,
           [](const Tensor &tensor) { return tensor.metrics->statistics && tensor.metrics->statistics->finite > 1; },
           [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
+  }
+
+  /// The first bytes of constants, as the file has them, and scales that are many.
+  void values(const Graph &graph) {
+    using Tensor = Graph::Tensor;
+    constexpr size_t most = 1000;
+    auto bytesOf = [](const Tensor &tensor) {
+      const Value &value = *tensor.metrics->value;
+      bool isPlain = value.isConstant() && !value.compression && !value.externalBuffer && value.payload().hasBytes();
+      uint64_t size = isPlain ? value.payload().size() : 0, bits = bitsPerElement(value.type).value_or(64);
+      return size ? value.payload().bytes().take_front(most * bits / 8) : llvm::ArrayRef<uint8_t>();
+    };
+    rare(
+        "values", graph.tensors, [&](const Tensor &tensor) { return !bytesOf(tensor).empty(); },
+        [&](const Tensor &tensor) {
+          llvm::ArrayRef<uint8_t> bytes = bytesOf(tensor);
+          os << '"' << llvm::encodeBase64(llvm::StringRef(reinterpret_cast<const char *>(bytes.data()), bytes.size()))
+             << '"';
+        });
+    rare(
+        "sparse", graph.tensors, [](const Tensor &tensor) { return tensor.metrics->value->sparsity() != nullptr; },
+        [&](const Tensor &) { os << 1; });
+    // The shape of one run, where the file has sizes that vary.
+    auto isVaried = [](const Tensor &tensor) { return !tensor.metrics->value->shapeSignature().empty(); };
+    rare("shapeNow", graph.tensors, isVaried, [&](const Tensor &tensor) { numbers(tensor.metrics->value->shape); });
+    auto scalesOf = [](const Tensor &tensor) -> const Quantization * {
+      const Quantization *q = tensor.metrics->value->quantization;
+      return q && q->scale.size() > 1 ? q : nullptr;
+    };
+    // Scales, then zero points.
+    rare(
+        "scales", graph.tensors, [&](const Tensor &tensor) { return scalesOf(tensor) != nullptr; },
+        [&](const Tensor &tensor) {
+          os << '[';
+          list(scalesOf(tensor)->scale.take_front(most),
+               [&](float scale) { os << (std::isfinite(scale) ? shortestFloat(scale) : "null"); });
+          os << ',';
+          numbers(scalesOf(tensor)->zeroPoint.take_front(most));
+          os << ']';
+        });
+  }
+
+  /// By kind of operator, the names of its operands, and what its options are where a file does not say.
+  void kinds() {
+    std::set<std::string> kinds;
+    for (const PageModel *page : {&contents.result, contents.source ? &*contents.source : nullptr})
+      if (page)
+        for (const auto &graph : page->imported->model->subgraphs)
+          for (const Operator &op : graph->operators)
+            if (op.customCode().empty())
+              kinds.insert(op.opName());
+    os << ",\n\"kinds\":{";
+    const char *separator = "";
+    for (const std::string &kind : kinds) {
+      const OperatorInfo *info = operatorInfo(kind);
+      if (!info)
+        continue;
+      os << separator << jsonText(kind) << ":[";
+      separator = ",";
+      list(info->operands, [&](const OperandInfo &operand) { os << jsonText(operand.name.str()); });
+      std::vector<std::string> defaults;
+      if (const wire::TableType *options = info->optionsType())
+        for (const wire::Field &field : options->fields)
+          if (std::string value = defaultText(field); !value.empty())
+            defaults.push_back(field.name.str() + "=" + value);
+      os << ',';
+      list(defaults, [&](const std::string &text) { os << jsonText(text); });
+      os << ']';
+    }
+    os << '}';
+  }
+  static std::string defaultText(const wire::Field &field) {
+    if (field.deprecated || field.type >= wire::Type::String)
+      return "";
+    if (field.enumeration) {
+      const wire::EnumValue *value = field.enumeration->find(field.defaultInteger);
+      return value ? value->name.str() : "";
+    }
+    if (field.type == wire::Type::Bool)
+      return field.defaultInteger ? "true" : "false";
+    bool isReal = field.type == wire::Type::Float32 || field.type == wire::Type::Float64;
+    return isReal ? inShort(field.defaultReal) : std::to_string(field.defaultInteger);
   }
 
   void writeMap(const origin::OriginMap &map) {
@@ -695,7 +800,7 @@ private:
     word("wide", &OperatorRow::wide);
     ids("serves", graph.operators, &OperatorRow::serves);
     ids("calls", graph.operators, &OperatorRow::calls);
-    column("tensorIndex", graph.tensors, [&](const TensorRow &row) { os << row.index; });
+    steps("tensorIndex", graph.tensors, [&](const TensorRow &row) { return row.index; });
     // A number is the source tensor that it is; else [tensor, how, exact] for each.
     column("relations", graph.tensors, [&](const TensorRow &row) {
       if (row.relations.size() == 1 && row.relations[0].steps.empty() && row.relations[0].exact)
@@ -723,7 +828,7 @@ private:
     llvm::StringMap<std::array<std::string, 3>> fates;
     os << ",\n\"ledger\":{\"isTensor\":";
     list(map.ledger, [&](const Row &row) { os << int(row.isTensor); });
-    column("id", map.ledger, [&](const Row &row) { os << row.id; });
+    steps("id", map.ledger, [&](const Row &row) { return row.id; });
     column("fate", map.ledger, [&](const Row &row) {
       os << id(row.fate.str());
       if (auto [at, isNew] = fates.try_emplace(row.fate.str()); isNew)
@@ -732,7 +837,7 @@ private:
     });
     column("pass", map.ledger, [&](const Row &row) { os << id(row.pass.str()); });
     column("run", map.ledger, [&](const Row &row) { os << row.run; });
-    column("rewrite", map.ledger, [&](const Row &row) { os << row.rewrite; });
+    steps("rewrite", map.ledger, [&](const Row &row) { return row.rewrite; });
     auto pairs = [&](const auto &list) {
       this->list(list, [&](auto pair) { os << pair.first << ',' << pair.second; });
     };
@@ -814,7 +919,7 @@ private:
         llvm::interleave(
             row.shares, os, [&](auto share) { os << share.first << ',' << share.second; }, ",");
         os << "]," << row.synthetic << ',' << row.unattributed << ',' << id(row.row.metric) << ',' << row.row.count
-           << ']';
+           << ',' << id(row.row.backend) << ']';
       });
       os << '}';
     });

@@ -205,7 +205,7 @@ private:
       row.op = index;
       row.kind = name.split(' ').first.str();
       row.tensor = textOf(args, "output").str();
-      row.backend = "eval";
+      row.backend = textOf(args, "kernel") == "reference" ? "reference" : "eval";
     } else {
       row.tensor = name.str(); // as far as it is one
     }

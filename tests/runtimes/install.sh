@@ -49,6 +49,10 @@ fetch_archive() {
   tar -xzf "$archive" -C "$scratch"
   exec 9>&-
 }
+# fetch_netron SCRATCH: the reader of a Netron, which has no package of its own.
+fetch_netron() {
+  fetch_archive "$1" @visualdl/netron@2.2.0 Jq1aOPSFjdsqZ/jSUOeaR5FKn8r8sz+JLaVLQENycbLJsQ0q4ay0RHUJQn/PGeFigIvdAAQDzAQtl9DcKuEDIQ==
+}
 # fetch_native SCRATCH: TensorFlow Lite 2.9 with XNNPACK as a native library; prints nothing, sets `native` to the folder with
 # its headers (include/) and libtensorflowlite_c.so (linux_amd64/).
 fetch_native() {

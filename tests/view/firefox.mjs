@@ -1,11 +1,11 @@
 // A page in Firefox, opened from the disk: it draws, its tables have rows, and nothing is said on the console. Firefox is driven
 // by its own protocol, Marionette: lengths and JSON on a socket.
-// usage: tests/view/run.sh BIN SCRATCH firefox.mjs
+// usage: tests/view/run.sh BIN SCRATCH firefox.mjs [FILE…]     pages of these models, too
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createConnection, createServer } from 'node:net';
-import { root, tool } from './browser.mjs';
+import { rest, root, tool } from './browser.mjs';
 
 const here = process.cwd(), profile = mkdtempSync(`${here}/profile`);
 const port = await new Promise(done => { const server = createServer().listen(0, '127.0.0.1', () => { const { port } = server.address(); server.close(() => done(port)); }); });
@@ -45,9 +45,10 @@ const run = async (script, args = []) => (await ask('WebDriver:ExecuteScript', {
 
 await ask('WebDriver:NewSession', { capabilities: { alwaysMatch: { acceptInsecureCerts: false } } });
 const files = [];
-for (const [name, source] of [['net', `${root}/res/mobilenet_v2.origo`], ['loop', `${root}/res/while.origo`], ['hostile', `${root}/tests/view/hostile.origo`]]) {
-  tool('circle2circle', '-O1', `--history=${name}.history`, source, `${name}.circle`);
-  tool('origin-view', `${name}.circle`, '--source', source, '--history', `${name}.history`, '--constants', '-o', `${name}.html`);
+for (const [name, source] of [['net', `${root}/res/mobilenet_v2.origo`], ['loop', `${root}/res/while.origo`], ['hostile', `${root}/tests/view/hostile.origo`], ...rest.map((file, i) => [`more${i}`, file])]) {
+  const out = `${name}.${source.endsWith('.tflite') ? 'tflite' : 'circle'}`;
+  tool('circle2circle', '-O1', '--origin=restart', `--history=${name}.history`, source, out);
+  tool('origin-view', out, '--source', source, '--history', `${name}.history`, '--constants', '-o', `${name}.html`);
   files.push(`${here}/${name}.html`);
 }
 let operators = 0;

@@ -31,7 +31,7 @@ const listen = () => {
 
 /** What is wrong with the first view. */
 const look = () => {
-  const faults = [], boxes = [], seen = {}, { links, model } = origo;
+  const faults = [], boxes = [], seen = {}, { model } = origo;
   for (const [name, pane] of Object.entries(origo.panes)) {
     const box = pane.canvas.getBoundingClientRect(), [width, height] = pane.size(), { x, y } = pane.view, across = pane.across(), down = pane.down();
     const rects = pane.display.nodes.map((node, i) => {
@@ -53,6 +53,12 @@ const look = () => {
     for (const { text, full } of pane.written) if (text !== full) cut.set(text, (cut.get(text) ?? new Set()).add(full));
     for (const [text, names] of cut) if (names.size > 1) faults.push(`${name}: labels of different things are “${text}”: ${[...names].slice(0, 2).join(', ')}`);
   }
+  // Words beside the graphs, too.
+  const links = [...document.querySelectorAll('#panel button[title]')].filter(one => one.checkVisibility()), said = new Map();
+  for (const { textContent, title } of links) said.set(textContent, (said.get(textContent) ?? new Set()).add(title));
+  for (const [text, titles] of said) if (titles.size > 1) faults.push(`the panel: “${text}” is ${[...titles].slice(0, 2).join(' and ')}`);
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) { const { data, parentElement: element } = walker.currentNode; if (data.trim() && element.checkVisibility() && parseFloat(getComputedStyle(element).fontSize) < 10) faults.push(`“${data.trim().slice(0, 30)}” has less than 10 pixels`); }
   // Both panes have one scale. Where all is wholly seen, and one graph is as broad as its pane, neither can be larger.
   const largest = boxes.every(one => one.all) && boxes.some(one => one.broad > 0.8);
   for (const { name, covers } of boxes) if (covers < 0.25 && !largest) faults.push(`${name}: the box around the nodes covers ${Math.round(covers * 100)} %`);
@@ -63,7 +69,7 @@ const look = () => {
   let pairs = 0, all = 0;
   const graph = result.pane.graph, from = source.pane.graph, latest = [];
   for (let index = 0; index < graph.ops; ++index) {
-    const item = { side: 'result', type: 'op', graph: graph.index, index }, origins = links.origins(item).map(id => model.sourceItem('op', id)).filter(one => one.graph === from.index);
+    const item = { side: 'result', type: 'op', graph: graph.index, index }, origins = origo.links.origins(item).map(id => model.sourceItem('op', id)).filter(one => one.graph === from.index);
     if (origins.length) ++all;
     // What was moved behind something that came after it cannot stand where it stood.
     const own = Math.max(-1, ...origins.map(one => one.index)), above = Math.max(-1, ...graph.operands(index).map(tensor => (tensor >= 0 && graph.isOp(graph.maker[tensor]) ? latest[graph.opOfNode(graph.maker[tensor])] : -1)));
@@ -72,7 +78,7 @@ const look = () => {
     const to = shown(result, item), ends = origins.map(one => shown(source, one)).filter(Boolean);
     if (!to || to.node.state === 'beside' || !ends.length) continue;
     ++pairs;
-    const twins = origins.flatMap(one => links.counterparts(one)).filter(one => one.side === 'result' && one.graph === graph.index).map(one => shown(result, one)).filter(Boolean);
+    const twins = origins.flatMap(one => origo.links.counterparts(one)).filter(one => one.side === 'result' && one.graph === graph.index).map(one => shown(result, one)).filter(Boolean);
     if (!ends.some(end => twins.some(twin => Math.abs(twin.at - end.at) <= 1))) faults.push(`operator ${index} (${to.node.title}) stands ${Math.round(Math.min(...ends.map(end => Math.abs(end.at - to.at))))} pixels from what it was`);
   }
   if (pairs < Math.min(5, all)) faults.push(`${pairs} of ${all} pairs are seen`);

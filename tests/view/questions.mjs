@@ -82,7 +82,14 @@ async function has(page, kind, name, figure) {
 const near = (row, value, scales) => [...row.matchAll(/([\d.,]+(?:e-?\d+)?) ?(\D)?/g)].some(([, digits, unit]) => { const number = Number(digits.replaceAll(',', '')); return [1, ...scales].some(scale => Math.abs(number * scale - value) <= Math.abs(value) * 0.02); });
 async function slow(name) {
   const rows = new Map();
-  for (const { dur, cat, args, name: kind } of JSON.parse(readFileSync('net.trace', 'utf8')).traceEvents) if (cat === 'operator') { const key = `${args.subgraph}:${args.operator}`, row = rows.get(key) ?? { us: 0, kind, args }; row.us += dur; rows.set(key, row); }
+  const events = JSON.parse(readFileSync('net.trace', 'utf8')).traceEvents.filter(event => event.cat === 'operator'), own = new Map(events.map(event => [event, event.dur]));
+  // What an operator calls does not count for it.
+  const callers = events.filter(event => /^(WHILE|IF|CALL|CALL_ONCE|STABLEHLO_COMPOSITE)$/.test(event.name));
+  for (const event of events) {
+    const around = callers.filter(one => one !== event && one.ts <= event.ts && one.ts + one.dur >= event.ts + event.dur);
+    if (around.length) { const inner = around.reduce((a, b) => (b.dur < a.dur ? b : a)); own.set(inner, own.get(inner) - event.dur); }
+  }
+  for (const event of events) { const { args, name: kind } = event, dur = own.get(event); const key = `${args.subgraph}:${args.operator}`, row = rows.get(key) ?? { us: 0, kind, args }; row.us += dur; rows.set(key, row); }
   const all = [...rows.values()].filter(row => row.us > 0);
   if (!all.length) return;
   const first = all.reduce((a, b) => (b.us > a.us ? b : a)), page = await open(browser, `${here}/net.html`, size);

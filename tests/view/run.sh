@@ -13,6 +13,7 @@ else
   browser=$(command -v chromium-headless-shell || command -v chromium) || lacks "chromium-headless-shell (./setup --install)"
 fi
 fetch_runtimes "$scratch" "$here"
+[[ $script != netron.mjs ]] || fetch_netron "$scratch/../netron"
 scratch=$(realpath "$scratch")
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -3,26 +3,14 @@
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import vm from 'node:vm';
+import { netron } from './reader.mjs';
 
 const [bin, scratch] = process.argv.slice(2);
 const at = (name) => path.join(scratch, name);
 const run = (tool, ...args) =>
   execFileSync(path.join(bin, tool), args, { maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 
-// Scripts of one page: what one of them declares, the next one sees. 64 bit numbers come from a library that is not there.
-class Long {
-  constructor(low, high) {
-    Object.assign(this, { low, high });
-  }
-}
-const page = vm.createContext({ TextDecoder, Uint8Array, long: { Long }, base: {} });
-const script = (name) => fs.readFileSync(at(`package/dist/${name}`), 'utf8');
-for (const name of ['flatbuffers.js', 'tflite-schema.js', 'tflite.js']) vm.runInContext(script(name), page, name);
-const reader = vm.runInContext('new tflite.ModelFactory()', page);
-const open = (file) =>
-  reader.open({ identifier: path.basename(file), buffer: new Uint8Array(fs.readFileSync(file)) },
-    { require: async () => {}, request: async (_, name) => script(name) });
+const open = netron(scratch);
 
 let failures = 0, title = '';
 function expect(condition, text) {

@@ -9,5 +9,5 @@ bin=$1 scratch=$2
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../runtimes/install.sh"
 source "$here/../folder.sh"
-fetch_archive "$scratch" @visualdl/netron@2.2.0 Jq1aOPSFjdsqZ/jSUOeaR5FKn8r8sz+JLaVLQENycbLJsQ0q4ay0RHUJQn/PGeFigIvdAAQDzAQtl9DcKuEDIQ==
+fetch_netron "$scratch"
 swept "$3" $([[ $3 == networks ]] && echo 20 || echo 10) | grep '\.tflite$' | node "$here/netron.mjs" "$bin" "$scratch"

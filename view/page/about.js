@@ -29,6 +29,16 @@ class Flat {
     const offset = this.view.getUint16(vtable + slot, true);
     return offset ? this.at + offset + this.view.getUint32(this.at + offset, true) : 0;
   }
+  byte(field) {
+    const vtable = this.at - this.view.getInt32(this.at, true),
+      slot = 4 + 2 * field,
+      offset = slot < this.view.getUint16(vtable, true) ? this.view.getUint16(vtable + slot, true) : 0;
+    return offset ? this.view.getUint8(this.at + offset) : 0;
+  }
+  table(field) {
+    const at = this.to(field);
+    return at ? new Flat(this.view, at) : null;
+  }
   text(field) {
     const at = this.to(field);
     if (!at) return '';
@@ -46,6 +56,12 @@ class Flat {
   }
 }
 
+/** What TFLite Support says that a tensor holds. */
+function holdsOf(tensor) {
+  const content = tensor.table(3),
+    word = ['', 'Feature', 'Image', 'BoundingBox', 'Audio'][content?.byte(0) ?? 0] ?? '';
+  return word === 'Image' ? `Image${['', '(RGB)', '(Grayscale)'][content.table(1)?.byte(0) ?? 0] ?? ''}` : word;
+}
 /** The metadata that TFLite Support writes, as pairs. */
 function supportOf(data) {
   try {
@@ -62,6 +78,7 @@ function supportOf(data) {
           rows.push([
             `${word} ${i}`,
             tensor.text(0) +
+              (holdsOf(tensor) && `, ${holdsOf(tensor)}`) +
               (tensor.text(1) && `: ${tensor.text(1)}`) +
               tensor
                 .tables(6)
@@ -119,7 +136,13 @@ export class About {
       this.details.pairs([
         ['format', `${side.format}, version ${about.version}`],
         ['description', text(about.description)],
-        ['subgraphs', side.graphs.length],
+        [
+          'subgraphs',
+          `${side.graphs.length}: ${side.graphs
+            .slice(0, MANY)
+            .map((one, i) => clean(one.name()) || i)
+            .join(', ')}`,
+        ],
         ['operators', side.graphs.reduce((sum, one) => sum + one.ops, 0)],
         ['tensors', side.graphs.reduce((sum, one) => sum + one.tensors, 0)],
         ['buffers', about.buffers],

@@ -1,6 +1,6 @@
 // Of a selected operator: why is it slow, and what did quantisation break here?
 import { clean } from './data.js';
-import { bytes, short, time } from './people.js';
+import { bytes, count, short, time } from './people.js';
 import { h } from './table.js';
 
 export class Answers {
@@ -76,12 +76,12 @@ export class Answers {
                 ]),
           ),
         );
-      const help = this.help(item, row, ranked);
+      const help = this.help(item, row, ranked, profile);
       return [h('h3', {}, 'Why is it slow?'), ...lines, help.length ? h('p', {}, 'What may help:') : null, h('ul', {}, help)];
     });
   }
   /** What is seen around it that costs, or keeps it from being fast. */
-  help(item, row, ranked) {
+  help(item, row, ranked, profile) {
     const graph = this.model.result.graphs[item.graph],
       near = [],
       lines = [];
@@ -101,6 +101,7 @@ export class Answers {
             cost = ranked.find(one => one.item.graph === item.graph && one.item.index === op);
           lines.push(h('li', {}, this.link(other), ` ${words}${cost ? `, which takes ${time(cost.ns)}` : ''}`));
         }
+    lines.push(...this.where(item, profile));
     for (const refusal of (this.measured.refused.get(`${item.graph}:${item.index}`) ?? []).slice(0, 3))
       lines.push(
         h(
@@ -121,6 +122,18 @@ export class Answers {
         ),
       );
     return lines;
+  }
+
+  /** Who computed it, if that is not who computed most. */
+  where(item, profile) {
+    const { backend } = profile.timing,
+      mine = backend[item.graph].get(item.index),
+      counts = new Map();
+    for (const map of backend) for (const name of map.values()) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const [[most, number]] = [...counts].sort((a, b) => b[1] - a[1]);
+    if (mine === 'reference')
+      return [h('li', {}, 'A reference kernel computed it: --engine=fast has no other for it, or was not asked for')];
+    return mine && mine !== most ? [h('li', {}, `It ran on ${mine}, and ${count(number, 'operator')} on ${most}`)] : [];
   }
 
   /** Errors of all operators of a subgraph of the source, in order. */
@@ -156,24 +169,40 @@ export class Answers {
         ),
       ),
     ];
-    if (!source || !this.model.source) return parts;
-    const graph = this.model.source.graphs[source.graph],
-      chain = this.chain(graph),
+    return source && this.model.source ? [...parts, ...this.along(this.model.source.graphs[source.graph], source)] : parts;
+  }
+  /** Of a subgraph of the source: {chain, own, inherited, most, rises: where the error first passes a quarter of the most}. */
+  course(graph) {
+    const own = this.measured.ownFigure(),
+      inherited = own?.replace('own', 'inherited'),
+      chain = own?.startsWith('own') ? this.chain(graph) : [],
       sum = row => (row.errors[own] ?? 0) + (row.errors[inherited] ?? 0);
-    if (chain.length < 2) return parts;
-    const most = Math.max(...chain.map(sum)),
-      rises = chain.find(row => sum(row) > most / 4),
-      at = chain.findIndex(row => row.item.index === source.index),
+    if (chain.length < 2) return null;
+    const most = Math.max(...chain.map(sum));
+    return { chain, own, inherited, most, rises: chain.find(row => sum(row) > most / 4) };
+  }
+  /** Where errors rise, in each subgraph of the source. */
+  rises() {
+    return (this.model.source?.graphs ?? []).map(graph => this.course(graph)?.rises?.item).filter(Boolean);
+  }
+  /** The errors of a subgraph as a line; `item` is marked. */
+  along(graph, item) {
+    const course = this.course(graph),
+      parts = [];
+    if (!course?.rises) return parts;
+    const { chain, own, inherited, most, rises } = course,
+      at = chain.findIndex(row => row.item.index === item?.index),
       worst = chain.reduce((a, b) => ((b.errors[own] ?? 0) > (a.errors[own] ?? 0) ? b : a));
+    const [first, second] = this.details.shortLabels([rises.item, worst.item]);
     parts.push(this.line(chain, own, inherited, at, chain.indexOf(rises), most));
     parts.push(
       h(
         'p',
         { class: 'soft' },
         'From the first operator to the last: dark is what each adds, light what it inherits. It first passes a quarter of the most at ',
-        this.link(rises.item),
+        this.link(rises.item, first),
         '; ',
-        this.link(worst.item),
+        this.link(worst.item, second),
         ' adds most.',
       ),
     );

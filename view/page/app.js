@@ -14,6 +14,7 @@ import { Reasons } from './reasons.js';
 import { repeatsOf } from './repeats.js';
 import { Signatures } from './signatures.js';
 import { Fates, titles } from './fates.js';
+import { Marks } from './marks.js';
 import { Summary } from './summary.js';
 import { Answers } from './answers.js';
 import { Vector } from './svg.js';
@@ -30,6 +31,7 @@ class App {
     this.links = new Links(model);
     this.fates = new Fates(model, this.links);
     this.signatures = new Signatures(model);
+    this.marksDrawn = new Marks(model, this.links);
     this.reasons = new Reasons(model);
     this.details = new Details(model, this.links, this.signatures, this.reasons, item => this.select(item));
     this.details.shown = name => this.shown[name];
@@ -40,7 +42,7 @@ class App {
     this.details.answers = item => this.answers.of(item);
     this.details.says = item => this.fates.says(item);
     this.overlays = [...overlaysOf(model, this.links, this.fates), ...this.measured.overlays()];
-    this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, {
+    this.summary = new Summary(model, this.links, this.fates, this.measured, this.reasons, this.details, this.answers, {
       go: item => this.select(item),
       open: key => this.openTab(key),
       filter: (values, side) => this.filterFates(values, side),
@@ -108,7 +110,7 @@ class App {
       h('option', { value: -1 }, `${signatures.length} signatures`),
       signatures.map((row, i) => h('option', { value: i }, row.key || 'without a key')),
     );
-    const button = (text, label, work) => h('button', { 'aria-label': label, title: label, onclick: work }, text);
+    const button = (text, label, work, name = '') => h('button', { class: name, 'aria-label': label, title: label, onclick: work }, text);
     const head = h(
       'div',
       { class: 'head' },
@@ -116,8 +118,8 @@ class App {
       h('b', {}, clean(side.file)),
       signatures.length > 1 ? choice : null,
       h('span', { class: 'room' }),
-      button('−', 'Smaller', () => this.panes[side.name].zoom(0.8)),
-      button('+', 'Bigger', () => this.panes[side.name].zoom(1.25)),
+      button('−', 'Smaller', () => this.panes[side.name].zoom(0.8), 'zoom'),
+      button('+', 'Bigger', () => this.panes[side.name].zoom(1.25), 'zoom'),
       button('⤢', 'All of it', () => this.fit(side.name)),
     );
     const frame = h('div', { class: 'frame' });
@@ -189,6 +191,8 @@ class App {
       const wide = Math.round(Math.min(Math.max(Math.min(...all.map(([pane]) => pane.size()[0])) / 0.5 - 70, 200), 420));
       displays = this.isPair() ? inColumn(displays, wide) : displays.flatMap(display => inColumn([display], wide));
     }
+    for (const { nodes } of displays)
+      for (const node of nodes) if (node.state === 'group') node.figures = this.measured.figuresOf(node.members);
     all.forEach(([pane, graph], i) => pane.show(graph, displays[i]));
     this.share();
   }
@@ -425,9 +429,7 @@ class App {
       pane.whole = null;
     }
     $('overlay').value = name;
-    $('legend').replaceChildren(
-      ...[...this.paint.legend((values, side, button) => this.filter(values, side, button)), ...this.drawnToo()].filter(Boolean),
-    );
+    $('legend').replaceChildren(...this.paint.legend((values, side, button) => this.filter(values, side, button)).filter(Boolean));
     if (this.filtered) this.find([]);
     this.redraw();
   }
@@ -442,35 +444,38 @@ class App {
   }
   /** What else is drawn, beside colours. */
   drawnToo() {
-    const mark = (name, text, title) => h('span', { class: 'key', title }, h('i', { class: name }), text),
-      two = this.model.source && this.links.map;
-    return [
-      mark('constant', 'constant', 'A click on one selects it'),
-      mark('end', 'input, output', 'Of the subgraph'),
-      two &&
-        mark(
-          'card',
-          'several',
-          'Operators that became one, or are folded to fit, as one node; a double click shows them. The strip below has the shares of their colours',
-        ),
-      two && mark('dashed', 'gone', 'Dashed: no operator of the result does its work'),
-      two && mark('dotted', 'new', 'Dotted: it stands for nothing in the source'),
-    ];
+    const folded = pane => (pane.display?.past ? [] : (pane.display?.nodes ?? []).filter(node => node.members));
+    this.marksDrawn.show(
+      $('marks'),
+      {
+        folded: Object.values(this.panes).flatMap(folded),
+        selected: this.selection ? [this.selection] : [],
+        linked: this.selection ? (this.linked ?? []) : [],
+        found: this.filtered ? [] : this.found,
+        changed: (this.past?.consumed ?? []).map(id => this.model.sourceItem('op', id)),
+        rises: this.rises ?? [],
+        signature: Object.values(this.signature).flatMap(row => (row ? row.entries.map(entry => entry.item) : [])),
+      },
+      (items, button) => this.filterTo(items, button),
+    );
   }
   /** Marks operators of a colour, and dims the rest; once more: all of them again. */
   filter(values, side, button) {
-    const on = button.getAttribute('aria-pressed') !== 'true',
-      { overlay } = this.paint,
+    const { overlay } = this.paint,
       found = [];
-    for (const one of $('legend').querySelectorAll('[aria-pressed]')) one.setAttribute('aria-pressed', one === button && on);
-    if (on)
-      for (const one of [this.model.source, this.model.result])
-        if (one && (!side || side === one.name))
-          for (const graph of one.graphs)
-            for (let index = 0; index < graph.ops; ++index) {
-              const item = { side: one.name, type: 'op', graph: graph.index, index };
-              if (values.includes(overlay.of(graph, item))) found.push(item);
-            }
+    for (const one of [this.model.source, this.model.result])
+      if (one && (!side || side === one.name))
+        for (const graph of one.graphs)
+          for (let index = 0; index < graph.ops; ++index) {
+            const item = { side: one.name, type: 'op', graph: graph.index, index };
+            if (values.includes(overlay.of(graph, item))) found.push(item);
+          }
+    this.filterTo(found, button);
+  }
+  filterTo(items, button) {
+    const on = button.getAttribute('aria-pressed') !== 'true',
+      found = on ? items : [];
+    for (const one of document.querySelectorAll('footer [aria-pressed]')) one.setAttribute('aria-pressed', one === button && on);
     this.find(found, on);
     if (
       found.length &&
@@ -631,12 +636,14 @@ class App {
         near: new Set(
           own.size && this.selection.type === 'op' ? pane.display.edges.filter(edge => own.has(edge.from) || own.has(edge.to)) : [],
         ),
+        rises: set(pane.side === 'source' && !pane.display.past ? (this.rises ??= this.answers.rises()) : []),
         edges: new Set(tensors.length ? pane.display.edges.filter(edge => tensors.includes(edge.tensor)) : []),
       };
       pane.dims = !!this.filtered;
       if (pane.whole) pane.whole.stale = pane.dims;
       pane.redraw();
     }
+    this.drawnToo();
   }
   marked(item) {
     return sameItem(item, this.selection) ? 'selected' : (this.linked ?? []).some(other => sameItem(other, item)) ? 'linked' : '';
@@ -675,7 +682,9 @@ class App {
         from ? h('span', { class: `change${from.startsWith('+') ? ' more' : ''}` }, ` ${from}`) : null,
       );
     };
-    const operators = total('operators', Number(result.operators) === 1 ? 'operator' : 'operators', 'operators', String);
+    const operators = total('operators', Number(result.operators) === 1 ? 'operator' : 'operators', 'operators', value =>
+      value.toLocaleString('en-US'),
+    );
     totals.replaceChildren(
       operators,
       total('macs', 'MACs', 'multiply-accumulates', short),

@@ -40,7 +40,7 @@ export const inkOn = back => (contrast(back, '#000000') >= contrast(back, '#ffff
 
 // How much of the page's back is mixed in, by class: so that text is read on it, and who sees few colours tells them apart.
 const light = [0.66, 0.25, 0.25, 0.28, 0.8, 0.25, 0.61, 0.6],
-  dark = [0.57, 0.55, 0.35, 0.16, 0.15, 0.75, 0.4, 0.75];
+  dark = [0.57, 0.55, 0.35, 0.16, 0.15, 0.75, 0.1, 0.75];
 /** A class's colour as the back of text. */
 export function tint(colour, isDark) {
   return mix(colour, isDark ? '#16181c' : '#ffffff', (isDark ? dark : light)[classes.indexOf(colour)]);

@@ -5,6 +5,12 @@ export const INPUT = 0,
   VARIABLE = 2,
   CONSTANT = 3;
 
+/** Numbers that were written as steps from one to the next. */
+function running(list) {
+  let sum = 0;
+  list.forEach((step, i) => (list[i] = sum += step));
+}
+
 export async function unpack(base64) {
   const bytes = Uint8Array.from(atob(base64.trim()), c => c.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -135,6 +141,9 @@ export class Model {
   constructor(data) {
     this.data = data;
     this.strings = data.strings;
+    for (const name of ['source', 'result']) for (const graph of data[name]?.graphs ?? []) running(graph.tensorName);
+    for (const list of [...(data.map?.graphs ?? []).map(graph => graph.tensorIndex), data.map?.ledger.id, data.map?.ledger.rewrite])
+      if (list) running(list);
     const side = name =>
       data[name] && {
         name,

@@ -1,5 +1,7 @@
 // What is known of what is selected, in words, with links to what it is tied to.
 import { CONSTANT, clean, quoted } from './data.js';
+import { digits, elementsOf } from './elements.js';
+import { count } from './people.js';
 import { figure, h } from './table.js';
 import { Where } from './where.js';
 
@@ -27,7 +29,10 @@ export class Details {
       many = this.model.side(item.side).graphs.length > 1;
     if (!graph || !this.model.exists(item)) return `${item.type} ${item.index}`;
     const number = item.side === 'source' && this.links.map ? this.model.sourceId(item) : item.index;
-    const first = name => (name.length > 80 ? name.slice(0, name.indexOf(';') > 0 ? name.indexOf(';') : 80) + '…' : name);
+    const first = name => {
+      const [one] = name.length > 80 ? name.split(';') : [name];
+      return one.length > 80 ? `…${one.slice(-79)}` : one === name ? name : `${one}…`;
+    };
     if (item.type === 'op')
       return (
         clean(`${graph.kind(item.index)} ${number} ${first(graph.opName(item.index))}`) +
@@ -46,10 +51,32 @@ export class Details {
     else if (parts.length) end = `…/${end}`;
     return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
   }
-  link(item, extra) {
-    return h('li', {}, h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)), extra ? ` ${extra}` : null);
+  /** The same of several that stand together: where two would look alike, the part of the path that differs is there too. */
+  shortLabels(items) {
+    const labels = items.map(item => this.shortLabel(item)),
+      path = item => this.label(item).split('/');
+    return labels.map((label, i) => {
+      const alike = items.filter((item, k) => labels[k] === label && this.label(item) !== this.label(items[i])).map(path);
+      if (!alike.length) return label;
+      const own = path(items[i]),
+        end = own.at(-1),
+        at = own.findLastIndex(
+          (part, k) => k < own.length - 1 && k > 0 && alike.every(other => other[k - own.length + other.length] !== part),
+        );
+      const number = items[i].side === 'source' ? this.model.sourceId(items[i]) : items[i].index;
+      return at > 0 ? `${label.split(' ')[0]} …/${own[at]}/${at + 2 < own.length ? '…/' : ''}${end}` : `${label} #${number}`;
+    });
   }
-  list(title, items, extra = () => '') {
+  link(item, extra, before) {
+    return h(
+      'li',
+      {},
+      before ? h('span', { class: 'soft' }, `${before}: `) : null,
+      h('button', { class: 'link', onclick: () => this.go(item) }, this.label(item)),
+      extra ? ` ${extra}` : null,
+    );
+  }
+  list(title, items, extra = () => '', before = () => '') {
     if (!items.length) return [];
     const shown = items.slice(0, 60),
       rest = items.length - shown.length;
@@ -58,7 +85,7 @@ export class Details {
       h(
         'ul',
         {},
-        shown.map((item, i) => this.link(item, extra(item, i))),
+        shown.map((item, i) => this.link(item, extra(item, i), before(item, i))),
         rest ? h('li', { class: 'soft' }, `and ${rest} more`) : null,
       ),
     ];
@@ -170,7 +197,7 @@ export class Details {
         ),
       );
     if (!source) parts.push(...this.made(item));
-    parts.push(graph.options(op) ? [h('h3', {}, 'Options'), h('code', {}, clean(graph.options(op)))] : []);
+    parts.push(...this.options(graph, op));
     parts.push(
       ...this.list(
         'Calls',
@@ -178,11 +205,32 @@ export class Details {
         other => `subgraph ${other.graph} “${clean(model.side(item.side).graphs[other.graph].name())}”`,
       ),
     );
-    parts.push(...this.list('Takes', tensors(graph.operands(op)), facts), ...this.list('Makes', tensors(graph.results(op)), facts));
+    parts.push(
+      ...this.list('Takes', tensors(graph.operands(op)), facts, (_, i) => this.operandName(graph, op, i)),
+      ...this.list('Makes', tensors(graph.results(op)), facts),
+    );
     const figures = Object.entries(model.data.meanings).map(([name, meaning]) => [meaning, figure(graph.metric(name, op))]);
     if (figures.some(row => row[1] !== '')) parts.push(h('h3', {}, 'Costs'), this.pairs(figures));
     parts.push(...(this.more?.(item) ?? []), ...this.why(item), ...this.command(item));
     return parts.flat();
+  }
+  /** Those that the file has, and the rest, which are as the format says. */
+  options(graph, op) {
+    const text = graph.options(op),
+      rest = (this.model.data.kinds[graph.kind(op)]?.[1] ?? []).filter(word => !new RegExp(`\\b${word.split('=')[0]}=`).test(text));
+    return text || rest.length
+      ? [
+          h('h3', {}, 'Options'),
+          text ? h('code', {}, clean(text)) : null,
+          rest.length ? h('p', { class: 'soft' }, `By default: ${rest.join(', ')}`) : null,
+        ]
+      : [];
+  }
+  /** What the operator calls its `at`-th operand of those that it has; the last name is that of all that are left. */
+  operandName(graph, op, at) {
+    const [names] = this.model.data.kinds[graph.kind(op)] ?? [[]],
+      index = graph.operands(op).flatMap((tensor, i) => (tensor >= 0 ? [i] : []))[at];
+    return names[Math.min(index, names.length - 1)] ?? '';
   }
   made(item) {
     const { model, links } = this,
@@ -241,12 +289,13 @@ export class Details {
     parts.push(
       this.pairs([
         ['type', graph.type(tensor)],
-        ['shape', graph.shape(tensor)],
+        ['shape', graph.shape(tensor) + (graph.data.shapeNow?.[tensor] ? `, as it is now ${graph.data.shapeNow[tensor].join('×')}` : '')],
         ['quantisation', graph.quantization(tensor)],
+        ['stored', graph.data.sparse?.[tensor] ? 'sparse: what is zero is left out' : ''],
         ['bytes', figure(graph.data.bytes?.[tensor])],
       ]),
     );
-    parts.push(...this.statistics(graph, tensor), ...(this.more?.(item) ?? []));
+    parts.push(...this.statistics(graph, tensor), ...this.contents(graph, tensor), ...(this.more?.(item) ?? []));
     const maker = graph.maker[tensor];
     if (maker >= 0 && graph.isOp(maker)) parts.push(...this.list('Made by', [nodeItem(maker)]));
     parts.push(...this.list('Used by', (graph.users.get(tensor) ?? []).map(nodeItem).filter(Boolean)), ...this.command(item));
@@ -270,6 +319,31 @@ export class Details {
       ]),
       ...this.histogram(graph.data.histogram?.[tensor], least, most),
     ];
+  }
+  /** Scales of channels, and elements as the file has them. */
+  contents(graph, tensor) {
+    const [scales, zeros] = graph.data.scales?.[tensor] ?? [],
+      values = graph.data.values?.[tensor],
+      elements = values === undefined ? null : elementsOf(graph.type(tensor), values),
+      all = graph.data.statistics?.[tensor]?.[0];
+    return [
+      scales ? [h('h3', {}, 'Scales'), h('code', {}, scales.map(digits).join(' '))] : null,
+      zeros?.some(Boolean) ? [h('h3', {}, 'Zero points'), h('code', {}, zeros.join(' '))] : null,
+      elements?.length
+        ? [
+            h(
+              'h3',
+              {},
+              all > elements.length
+                ? `The first ${count(elements.length, graph.data.sparse?.[tensor] ? 'stored element' : 'element')}`
+                : 'Elements',
+            ),
+            h('code', {}, elements.map(value => clean(digits(value))).join(' ')),
+          ]
+        : null,
+    ]
+      .flat()
+      .filter(Boolean);
   }
   histogram(counts, least, most) {
     if (!counts?.length) return [];

@@ -98,7 +98,7 @@ export class Pane {
   }
   /**
    * The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. What it
-   * returns is below 1 where it does not show enough nodes.
+   * returns is below 1 where it does not show enough.
    */
   start(others = []) {
     const panes = [this, ...others],
@@ -123,14 +123,17 @@ export class Pane {
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
         const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
-        if (!best || score > best.score + 1e-6)
-          best = { view, score, enough: Math.min(...seen.map((one, i) => one.list.length / Math.min(12, panes[i].display.nodes.length))) };
+        if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
     }
     this.view = best.view;
     this.redraw();
     return best.enough;
+  }
+  /** Below 1: what is seen has few nodes, or they take little of the pane. */
+  isEnough({ list, covers }) {
+    return Math.min(list.length / Math.min(12, this.display.nodes.length), covers * 4);
   }
   /** Of so many rows from the first on. */
   breadth(rows) {
@@ -243,8 +246,14 @@ export class Pane {
         return [event.clientX - box.left, event.clientY - box.top];
       };
     let held = null;
+    const fingers = new Map(),
+      spread = () => {
+        const [a, b] = [...fingers.values()];
+        return { wide: Math.max(Math.hypot(a[0] - b[0], a[1] - b[1]), 1), at: [(a[0] + b[0]) / 2, (a[1] + b[1]) / 2] };
+      };
     canvas.addEventListener('pointerdown', event => {
       cancelAnimationFrame(this.flight);
+      fingers.set(event.pointerId, at(event));
       held = { at: at(event), view: { ...this.view }, moved: false, strip: at(event)[0] > this.size()[0] };
       canvas.setPointerCapture(event.pointerId);
       if (held.strip) this.jump(at(event)[1]);
@@ -253,6 +262,19 @@ export class Pane {
       const [x, y] = at(event);
       if (!held) {
         this.events.hover(this.hit(x, y));
+        return;
+      }
+      // Two fingers: what is between them stays there, and grows as they part.
+      if (fingers.size === 2 && fingers.has(event.pointerId)) {
+        const before = spread(),
+          after = (fingers.set(event.pointerId, [x, y]), spread());
+        this.view = {
+          ...this.view,
+          x: this.view.x - (after.at[0] - before.at[0]) / this.across(),
+          y: this.view.y - (after.at[1] - before.at[1]) / this.down(),
+        };
+        this.zoom(after.wide / before.wide, ...after.at);
+        held = { ...held, at: [x, y], view: { ...this.view }, moved: true };
         return;
       }
       if (held.strip) {
@@ -268,10 +290,12 @@ export class Pane {
       }
     });
     canvas.addEventListener('pointerup', event => {
+      fingers.delete(event.pointerId);
       if (held && !held.moved && !held.strip) this.events.select(this.hit(...at(event)), this);
-      held = null;
+      held = fingers.size ? { ...held, at: [...fingers.values()][0], view: { ...this.view }, moved: true } : null;
     });
-    canvas.addEventListener('pointercancel', () => {
+    canvas.addEventListener('pointercancel', event => {
+      fingers.delete(event.pointerId);
       held = null;
     });
     canvas.addEventListener('pointerleave', () => this.events.hover(null));
@@ -389,6 +413,7 @@ export class Pane {
       accent: value('--accent'),
       mark: value('--mark'),
       good: value('--good'),
+      bad: value('--bad'),
       node: value('--node'),
       back: value('--back'),
     };
@@ -504,22 +529,26 @@ export class Pane {
     const { nodes, edges } = this.display,
       { first, last, left, right } = this.window,
       size = Math.max(10.5, PIXELS / scale),
-      seen = new Set();
+      shapes = new Map();
     if (!this.graph.data.shape || this.display.past) return;
     c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
     c.lineJoin = 'round';
     for (const edge of edges) {
-      const from = nodes[edge.from],
-        key = `${edge.from} ${edge.tensor}`;
-      if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io' || seen.has(key))
-        continue;
-      seen.add(key);
-      const text = this.graph.shape(edge.tensor),
+      const from = nodes[edge.from];
+      if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io') continue;
+      if (!shapes.has(from)) shapes.set(from, new Set());
+      shapes.get(from).add(this.graph.shape(edge.tensor));
+    }
+    // Of several: as many as there is room for, and how many more.
+    for (const [from, all] of shapes) {
+      const list = [...all].filter(Boolean),
+        some = count => list.slice(0, count).join(', ') + (count < list.length ? ` +${list.length - count}` : ''),
+        text = list.map((_, i) => some(list.length - i)).find(one => width(c, one) <= WIDTH / 2 + 10),
         x = from.x + 7,
         y = from.row * this.pitch + HEIGHT / 2 + (this.pitch - HEIGHT) / 2 - 1;
-      if (!text || width(c, text) > WIDTH / 2 + 10) continue;
+      if (!text) continue;
       ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
       ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
     }
@@ -629,13 +658,13 @@ export class Pane {
   /** Two lines where there is room for text that can be read, else one. */
   write(c, node, x, y, ink, scale) {
     const { w } = node,
-      h = node.state === 'group' ? node.h - 4 : node.h,
+      h = node.state === 'group' ? node.h - 3 : node.h,
       face = 'system-ui, "DejaVu Sans", sans-serif',
       big = Math.max(12, PIXELS / scale),
       small = Math.max(11, PIXELS / scale),
       room = w - 16,
       left = x + 8;
-    const two = node.subtitle && big + small + (node.state === 'group' ? 4 : 6) <= h,
+    const two = node.subtitle && big + small + (node.state === 'group' ? 2 : 6) <= h,
       middle = y + (two ? h / 2 - small / 2 - 1 : h / 2),
       called = node.calls?.length ? `↳ ${node.calls.join(' ')}` : '',
       full = node.note || called || node.detail;
@@ -652,7 +681,7 @@ export class Pane {
       whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
-      title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, true) : titleIn(c, node.title, room - note);
+      title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, 'front') : titleIn(c, node.title, room - note);
     put(this.distinct(c, title, node.title, room - note, node), node.title, middle, big, room - note);
     if (note) {
       c.font = `${big}px ${face}`;
@@ -662,18 +691,17 @@ export class Pane {
     }
     if (two) {
       c.font = `${small}px ${face}`;
-      put(
-        this.distinct(
-          c,
-          node.state === 'group' && !node.kinds ? titleIn(c, node.subtitle, room) : shorten(c, node.subtitle, room, true),
-          node.subtitle,
-          room,
-          node,
-        ),
-        node.subtitle,
-        y + h / 2 + big / 2 + 1,
-        small,
-      );
+      const said = node.figures?.join(', ') ?? '',
+        isTight = said && width(c, said) + Math.min(width(c, node.subtitle) + 12, 90 / scale) > room,
+        figures = said && !isTight ? `${said} · ` : said,
+        rest = room - width(c, figures),
+        text = isTight
+          ? ''
+          : node.state === 'group' && !node.kinds
+            ? titleIn(c, node.subtitle, rest)
+            : shorten(c, node.subtitle, rest, 'front');
+      if (isTight) put(figures, figures, y + h / 2 + big / 2 + 1, small);
+      else put(figures + this.distinct(c, text, node.subtitle, rest, node), figures + node.subtitle, y + h / 2 + big / 2 + 1, small);
     }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {
@@ -693,10 +721,11 @@ export class Pane {
     const most = dots.reduce((a, b) => (this.graph.data.bytes[b] > this.graph.data.bytes[a] ? b : a)),
       text = `${this.graph.shape(most)} ${shortType(this.graph.type(most))}`,
       size = Math.max(9.5, PIXELS / scale),
+      above = this.pitch - node.h,
       begin = this.dotX(node, dots.length) - 4;
     c.font = `${size}px ${face}`;
     const words = [text, text.split(' ')[0]].find(one => begin + width(c, one) <= node.x - 5);
-    if (!words) return;
+    if (!words || above < size + 4) return;
     c.fillStyle = this.colours.soft;
     c.fillText(words, begin, y - size / 2 - 2);
   }
@@ -706,7 +735,7 @@ export class Pane {
     if (before === undefined) this.labels.set(text, full);
     if (text === full || before === undefined || before === full) return text;
     const number = ` #${node.item?.index ?? node.members?.[0]?.index ?? ''}`;
-    return shorten(c, text, room - width(c, number), text.startsWith('…')) + number;
+    return shorten(c, text, room - width(c, number), text.startsWith('…') ? 'front' : 'end') + number;
   }
   outline(c, node, index, x, y, scale, marks) {
     const ring = (colour, width, grow, dash) => {
@@ -714,7 +743,7 @@ export class Pane {
       c.lineWidth = Math.max(width, (width * 0.6) / scale);
       c.setLineDash(dash);
       c.beginPath();
-      c.roundRect(x - grow, y - grow, node.w + 2 * grow, node.h + 2 * grow, 7);
+      c.roundRect(x - grow, y - grow, node.w + 2 * grow, node.h + 2 * grow, node.state === 'io' ? node.h / 2 + grow : 7);
       c.stroke();
       c.setLineDash([]);
     };
@@ -724,6 +753,11 @@ export class Pane {
     if (marks.hovered.has(index)) ring(this.colours.accent, 2, 2, []);
     if (marks.linked.has(index)) ring(this.colours.mark, 3, 2, []);
     if (marks.selected.has(index)) ring(this.colours.accent, 3.5, 2, []);
+    if (!marks.rises?.has(index)) return;
+    c.fillStyle = this.colours.bad;
+    c.beginPath();
+    (c.moveTo(x - 15, y + node.h / 2 - 8), c.lineTo(x - 3, y + node.h / 2), c.lineTo(x - 15, y + node.h / 2 + 8));
+    c.fill();
   }
   /** The whole at the right, in its colours: where in it this is, and where marked nodes are. */
   drawStrip(c, wide, height) {
@@ -793,9 +827,11 @@ function width(c, text) {
   }
   return widths.get(key);
 }
-function shorten(c, text, room, keepEnd) {
+/** Cut at its front, in its middle or at its end. */
+function shorten(c, text, room, where = 'middle') {
   if (text.length < 12 || width(c, text) <= room) return text;
-  const cut = count => (keepEnd ? '…' + text.slice(text.length - count) : text.slice(0, count) + '…');
+  const end = { front: 1, middle: 0.5, end: 0 }[where],
+    cut = count => `${text.slice(0, count - Math.floor(count * end))}…${text.slice(text.length - Math.floor(count * end))}`;
   let count = Math.min(Math.floor((room / width(c, text)) * text.length), text.length - 1);
   while (count > 4 && width(c, cut(count)) > room) --count;
   return cut(count);
@@ -804,6 +840,11 @@ function shorten(c, text, room, keepEnd) {
 function titleIn(c, text, room) {
   const parts = text.split(' + ');
   if (width(c, text) <= room * CONDENSED || parts.length < 2) return width(c, text) <= room * CONDENSED ? text : shorten(c, text, room);
+  // An operator and its activation, both.
+  if (parts.length === 2) {
+    const [head, tail] = [shorten(c, parts[0], room * CONDENSED - width(c, ` + ${parts[1]}`)), parts[1]];
+    if (head.length > 6 && width(c, `${head} + ${tail}`) <= room * CONDENSED) return `${head} + ${tail}`;
+  }
   for (let kept = parts.length - 1; kept > 0; --kept) {
     const short = `${parts.slice(0, kept).join(' + ')} +${parts.length - kept}`;
     if (width(c, short) <= room || kept === 1) return shorten(c, short, room);

@@ -1,6 +1,7 @@
 // What was measured besides: profiles, errors of tensors, what a back end cannot take. Each has colours, a table, and words
 // beside what is selected.
 import { clean } from './data.js';
+import { short, time } from './people.js';
 import { figure, h } from './table.js';
 
 const ms = ns => Number((ns / 1e6).toPrecision(5));
@@ -10,9 +11,12 @@ class Timing {
   constructor(model, profile) {
     this.result = model.result.graphs.map(() => new Map());
     this.source = new Map();
+    this.backend = model.result.graphs.map(() => new Map()); // who computed it, where the profile says
     const add = (map, key, ns) => map.set(key, (map.get(key) ?? 0) + ns);
-    for (const [, , graph, operators, ns, shares] of profile.rows) {
-      for (const op of operators) if (ns && this.result[graph]) add(this.result[graph], op, ns / operators.length);
+    for (const [, , graph, operators, ns, shares, , , , , backend] of profile.rows) {
+      for (const op of operators)
+        if (ns && this.result[graph])
+          (add(this.result[graph], op, ns / operators.length), this.backend[graph].set(op, clean(model.strings[backend] ?? '')));
       for (let i = 0; i < shares.length; i += 2) add(this.source, shares[i], shares[i + 1]);
     }
   }
@@ -98,6 +102,18 @@ export class Measured {
       for (const id of ids) if (this.errors.has(id)) return this.errors.get(id);
     }
     return null;
+  }
+
+  /** Of operators that one node stands for: their time in a run, and the most error that one of them adds. */
+  figuresOf(items) {
+    const [profile] = this.profiles,
+      own = this.ownFigure(),
+      times = profile ? items.map(item => this.time(profile, item)).filter(ns => ns !== null) : [],
+      errors = own ? items.map(item => this.errorOf(item)?.[own]).filter(value => typeof value === 'number') : [];
+    return [
+      times.length ? time(times.reduce((a, b) => a + b) / profile.runs) : '',
+      errors.length ? `error ${short(Math.max(...errors))}` : '',
+    ].filter(Boolean);
   }
 
   overlays() {

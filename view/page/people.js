@@ -45,5 +45,3 @@ export const time = ns =>
       : ns >= 1e3
         ? `${Number((ns / 1e3).toPrecision(3))} µs`
         : `${Math.round(ns)} ns`;
-/** "a, b and c". */
-export const listed = words => (words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`);

@@ -195,11 +195,12 @@ export function displayOf(graph, folded, groupOf) {
       ((node.kinds = !node.title),
         (node.subtitle ||= node.title ? kindsOf(graph, node.members) : clean(last(graph.opName(node.members.at(-1).index)))),
         (node.title = clean(node.title) || kindsOf(graph, node.members).split(' + ')[0]),
-        (node.detail = node.kinds
-          ? `of ${node.members.length}`
-          : node.members.length === 1
-            ? '1 operator'
-            : `${node.members.length} operators`));
+        (node.detail =
+          node.members.length === 1
+            ? node.kinds
+              ? ''
+              : '1 operator'
+            : `${node.kinds ? 'of ' : ''}${node.members.length}${node.kinds ? '' : ' operators'}`));
   }
   const edges = [],
     seen = new Set(),
@@ -404,10 +405,11 @@ export function layered(displays) {
     return Object.assign(new Display(nodes, edges), { rows: list.length, hostOf: display.hostOf });
   });
 }
-/** An order in which as few ways as may be lead back: groups may use each other. The first of what is left goes where none is free. */
+/** An order in which as few ways as may be lead back: groups may use each other. Where none is free, one of a circle goes. */
 function untangled(count, ways) {
   const missing = new Int32Array(count),
     users = Array.from({ length: count }, () => []),
+    uses = Array.from({ length: count }, () => []),
     order = [],
     isDone = new Uint8Array(count),
     heap = [];
@@ -426,11 +428,17 @@ function untangled(count, ways) {
     }
     return top;
   };
-  for (const [a, b] of ways) (++missing[b], users[a].push(b));
+  /** What waits for a circle, and is no part of it, stands behind it: so back from an item to the first that comes again. */
+  const onCircle = item => {
+    const path = new Map();
+    while (!path.has(item)) (path.set(item, path.size), (item = uses[item].find(from => !isDone[from]) ?? item));
+    return Math.min(...[...path].filter(row => row[1] >= path.get(item)).map(row => row[0]));
+  };
+  for (const [a, b] of ways) (++missing[b], users[a].push(b), uses[b].push(a));
   for (let i = 0; i < count; ++i) if (!missing[i]) push(i);
   for (let next = 0; order.length < count;) {
     while (next < count && isDone[next]) ++next;
-    const item = heap.length ? pop() : next;
+    const item = heap.length ? pop() : onCircle(next);
     if (isDone[item]) continue;
     isDone[item] = 1;
     order.push(item);

@@ -1,6 +1,6 @@
 // What the page opens on: the answer in a sentence or three, and the operators that somebody asks for first.
 import { clean } from './data.js';
-import { bytes, change, count, listed, short, time } from './people.js';
+import { bytes, change, count, short, time } from './people.js';
 import { resultFates, sourceFates } from './fates.js';
 import { h } from './table.js';
 
@@ -8,8 +8,8 @@ const inWords = { folded: 'folded into constants', decomposed: 'done by several'
 
 export class Summary {
   /** actions: go(item), filter(values, side), open(tab), item labels of Details */
-  constructor(model, links, fates, measured, reasons, details, actions) {
-    Object.assign(this, { model, links, fates, measured, reasons, details, actions });
+  constructor(model, links, fates, measured, reasons, details, answers, actions) {
+    Object.assign(this, { model, links, fates, measured, reasons, details, answers, actions });
   }
 
   contents() {
@@ -18,6 +18,7 @@ export class Summary {
       ...this.notes(),
       ...this.faster(),
       ...this.slowest(),
+      ...this.largest(),
       ...this.worst(),
       ...this.refused(),
       ...this.stayed(),
@@ -36,16 +37,15 @@ export class Summary {
       from = data.sourceTotals,
       { fates, actions } = this,
       all = name => this.model.side(name).graphs.reduce((sum, graph) => sum + graph.ops, 0);
-    const number = text => Number(text),
-      operators = all('result');
+    const operators = all('result');
     if (!this.links.map)
       return [
         h('p', { class: 'first' }, count(operators, 'operator')),
         h(
           'p',
           {},
-          `${short(number(to.macs))} MACs, ${bytes(number(to.bytes))} of constants, ` +
-            `${bytes(number(to.live_bytes))} in use at most while it runs.`,
+          `${short(Number(to.macs))} MACs, ${bytes(Number(to.bytes))} of constants, ` +
+            `${bytes(Number(to.live_bytes))} in use at most while it runs.`,
         ),
         h(
           'p',
@@ -55,26 +55,26 @@ export class Summary {
       ];
     const source = all('source'),
       link = (side, name, words) => this.word(words, () => actions.filter([name], side), 'Finds them in the graph');
-    const done = [];
-    if (fates.count('source', 'fused'))
-      done.push(
-        link('source', 'fused', `${fates.count('source', 'fused').toLocaleString('en-US')} fused`),
-        h('span', {}, ' into ', link('result', 'several', count(fates.count('result', 'several'), 'operator')), ', '),
-      );
-    for (const name of ['changed', 'decomposed', 'folded', 'merged', 'inlined', 'elsewhere', 'unknown'])
-      if (fates.count('source', name))
-        done.push(link('source', name, `${fates.count('source', name).toLocaleString('en-US')} ${inWords[name] ?? name}`), ', ');
-    const removed = fates.count('source', 'removed'),
+    const number = (side, name, words) => link(side, name, `${fates.count(side, name).toLocaleString('en-US')} ${words}`),
+      removed = fates.count('source', 'removed'),
       made = fates.count('result', 'new'),
-      stayed = fates.count('source', 'unchanged');
-    done.push(
-      removed ? link('source', 'removed', `${removed.toLocaleString('en-US')} removed`) : '0 removed',
-      ', ',
-      stayed ? link('source', 'unchanged', `${stayed.toLocaleString('en-US')} as they were`) : 'none as it was',
-      '; ',
-      made ? link('result', 'new', `${made.toLocaleString('en-US')} new`) : '0 new',
-      '.',
-    );
+      done = [];
+    if (fates.count('source', 'fused'))
+      done.push([
+        number('source', 'fused', 'fused'),
+        ' into ',
+        link('result', 'several', count(fates.count('result', 'several'), 'operator')),
+      ]);
+    for (const name of ['changed', 'decomposed', 'folded', 'merged', 'inlined', 'elsewhere', 'unknown'])
+      if (fates.count('source', name)) done.push([number('source', name, inWords[name] ?? name)]);
+    done.push([removed ? number('source', 'removed', 'removed') : '0 removed']);
+    done.push([fates.count('source', 'unchanged') ? number('source', 'unchanged', 'as they were') : 'none as it was']);
+    done.push([made ? number('result', 'new', 'new') : '0 new']);
+    // What is between commas stays together.
+    const words = done.flatMap((part, i) => [
+      h('span', { class: 'whole' }, part, i + 1 === done.length ? '.' : i + 2 === done.length ? ';' : ','),
+      ' ',
+    ]);
     const parts = [
       h(
         'p',
@@ -84,11 +84,11 @@ export class Summary {
           : `${count(operators, 'operator')} ${operators < source ? 'of' : 'from'} ${source.toLocaleString('en-US')}`,
       ),
       this.bar('source', source),
-      h('p', {}, 'Of the source: ', done),
+      h('p', {}, 'Of the source: ', words),
     ];
     if (from) {
       const sentence = (title, key, words, unit) => {
-        const [a, b] = [number(from[key]), number(to[key])];
+        const [a, b] = [Number(from[key]), Number(to[key])];
         return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
       };
       parts.push(
@@ -135,11 +135,20 @@ export class Summary {
     }
     return bar;
   }
-  row(item, figure, why) {
+  /** [item, figure, why] each. */
+  list(rows) {
+    const labels = this.details.shortLabels(rows.map(([item]) => item));
+    return h(
+      'ol',
+      {},
+      rows.map((row, i) => this.row(labels[i], ...row)),
+    );
+  }
+  row(label, item, figure, why) {
     return h(
       'li',
       {},
-      this.word(this.details.shortLabel(item), () => this.actions.go(item), this.details.label(item)),
+      this.word(label, () => this.actions.go(item), this.details.label(item)),
       h('span', { class: 'figure' }, figure),
       why ? h('span', { class: 'why' }, why) : null,
     );
@@ -161,11 +170,7 @@ export class Summary {
           `Slowest: ${share(top.reduce((sum, row) => sum + row.ns, 0))} % of ${time(profile.total / profile.runs)} ` +
             `in ${count(top.length, 'operator')}`,
         ),
-        h(
-          'ol',
-          {},
-          top.map(({ item, ns }) => this.row(item, `${time(ns / profile.runs)}, ${share(ns)} %`)),
-        ),
+        this.list(top.map(({ item, ns }) => [item, `${time(ns / profile.runs)}, ${share(ns)} %`])),
         h(
           'p',
           { class: 'soft' },
@@ -174,6 +179,24 @@ export class Summary {
         ),
       ];
     });
+  }
+  /** Where no profile tells: who computes most. */
+  largest() {
+    const total = Number(this.model.data.resultTotals.macs),
+      of = item => this.model.graphOf(item).metric('macs', item.index) ?? 0;
+    if (this.measured.profiles.length || !total) return [];
+    const rows = this.model.result.graphs
+      .flatMap(graph => Array.from({ length: graph.ops }, (_, index) => ({ side: 'result', type: 'op', graph: graph.index, index })))
+      .filter(item => of(item) > 0)
+      .sort((a, b) => of(b) - of(a))
+      .slice(0, 5);
+    // Where all do a little, none is worth a look.
+    return rows.reduce((sum, item) => sum + of(item), 0) * 20 > total
+      ? [
+          h('h3', {}, `Most work: ${Math.round((rows.reduce((sum, item) => sum + of(item), 0) / total) * 100)} % of ${short(total)} MACs`),
+          this.list(rows.map(item => [item, `${short(of(item))}, ${Math.round((of(item) / total) * 100)} %`])),
+        ]
+      : [];
   }
   /** The second profile beside the first. */
   faster() {
@@ -207,11 +230,8 @@ export class Summary {
     return rows.length
       ? [
           h('h3', {}, `Adds most error (${name})`),
-          h(
-            'ol',
-            {},
-            rows.slice(0, 5).map(({ item, value }) => this.row(maker(item), short(value))),
-          ),
+          this.list(rows.slice(0, 5).map(({ item, value }) => [maker(item), short(value)])),
+          ...(this.model.source ? this.answers.along(this.model.source.graphs[0], null) : []),
           h(
             'p',
             { class: 'soft' },
@@ -228,11 +248,7 @@ export class Summary {
       .map(([graph, index]) => ({ side: 'result', type: 'op', graph, index }));
     return [
       h('h3', {}, items.length ? `${target.name} does not take ${count(items.length, 'operator')}` : `${target.name} takes every operator`),
-      h(
-        'ol',
-        {},
-        items.slice(0, 5).map(item => this.row(item, '', clean(this.measured.refused.get(`${item.graph}:${item.index}`)[0].rule))),
-      ),
+      this.list(items.slice(0, 5).map(item => [item, '', clean(this.measured.refused.get(`${item.graph}:${item.index}`)[0].rule)])),
       items.length > 5
         ? h(
             'p',
@@ -266,11 +282,7 @@ export class Summary {
     return rows.length
       ? [
           h('h3', {}, 'Stayed, though a rule came near'),
-          h(
-            'ol',
-            {},
-            rows.map(({ item, first, more }) => this.row(item, more ? `and ${more} more` : '', clean(`${first.rule}: ${first.reason}`))),
-          ),
+          this.list(rows.map(({ item, first, more }) => [item, more ? `and ${more} more` : '', clean(`${first.rule}: ${first.reason}`)])),
           h(
             'p',
             { class: 'soft' },
@@ -284,9 +296,9 @@ export class Summary {
   }
   hints() {
     const missing = [];
-    if (!this.measured.profiles.length) missing.push('--profile (which layers are slow)');
-    if (!this.measured.errors.size) missing.push('--errors (which layers quantisation broke)');
-    if (this.links.map && !this.reasons.known) missing.push('--history (each rewrite, and why an operator stayed)');
+    if (!this.measured.profiles.length) missing.push(['--profile', 'which layers are slow']);
+    if (!this.measured.errors.size) missing.push(['--errors', 'which layers quantisation broke']);
+    if (this.links.map && !this.reasons.known) missing.push(['--history', 'each rewrite, and why an operator stayed']);
     return [
       h(
         'p',
@@ -294,7 +306,12 @@ export class Summary {
         'Point at an operator to see what it is tied to; click to keep it. Diamonds are constants, lines are tensors, keys are under ',
         h('kbd', {}, '?'),
         '.',
-        missing.length ? ` The page tells more with ${listed(missing)}.` : '',
+        missing.length ? ' The page tells more with ' : '',
+        missing.map(([option, words], i) => [
+          i ? (i + 1 < missing.length ? ', ' : ' and ') : '',
+          h('code', { class: 'whole' }, option),
+          ` (${words})${i + 1 < missing.length ? '' : '.'}`,
+        ]),
       ),
     ];
   }
