@@ -278,8 +278,8 @@ constexpr uint64_t mostRecords = 8; ///< enough for a first impression
 /// Runs of both in turn, either of which begins a pair, at several places in memory.
 static llvm::Error timeBoth(Runner::Parts &first, llvm::ArrayRef<eval::OwnedTensor> inputs, Runner::Parts &second,
                             llvm::ArrayRef<eval::OwnedTensor> others, RunFacts &facts) {
-  constexpr unsigned places = 6, mostPairs = 8;    // of six, all lie on one side of the truth in 3 % of cases
-  constexpr double budget = 170, mostOfAll = 3000; // milliseconds of a place, and of all
+  constexpr unsigned places = 6, mostPairs = 40;   // of six, all lie on one side of the truth in 3 % of cases
+  constexpr double budget = 120, mostOfAll = 3000; // milliseconds of a place, and of all
   std::vector<double> times[2];
   std::vector<size_t> blocks;
   double all = 0;
@@ -527,7 +527,7 @@ static std::string timeWords(const RunFacts &runs) {
   if (!runs.tellsTime)
     return "too few runs to tell";
   const RunsInTurn::Change &time = runs.time;
-  if (!time.isSlower() && !time.isFaster())
+  if (!time.isSure())
     return "nothing above noise";
   return changeWords(1, 1 + time.part.value) + " (" + time.interval() + ")";
 }
@@ -609,7 +609,7 @@ void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFac
       const RunsInTurn::Change &time = runs->time;
       out.attribute("millisecondsBefore", time.before.value);
       out.attribute("millisecondsAfter", time.now.value);
-      bool tells = runs->tellsTime && (time.isSlower() || time.isFaster());
+      bool tells = runs->tellsTime && time.isSure();
       out.attribute("timeChange", tells ? json::Value(time.part.value) : json::Value(nullptr)); // null: may be noise
       out.attribute("timeChangeFrom", finite(time.part.low));
       out.attribute("timeChangeTo", finite(time.part.high));

@@ -28,7 +28,8 @@ public:
     static constexpr double least = 0.02;
     bool isSlower() const { return part.low > 0 && part.value > least; }
     bool isFaster() const { return part.high < 0 && part.value < -least; }
-    std::string interval() const; ///< "-21.3 to -17.2 %"
+    bool isSure() const { return part.low > least || part.high < -least; } ///< all of the interval is a difference
+    std::string interval() const;                                          ///< "-21.3 to -17.2 %"
   };
   const Change &whole() const { return change; }
   /// Certain ones first, then by the difference.
