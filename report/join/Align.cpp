@@ -142,8 +142,8 @@ namespace {
 constexpr int agrees = 100, betterKernel = 20, otherKernel = -30, sameShape = 20, otherShape = -60, anchored = 400,
               unknownKind = 10, rowForNobody = -50, linkedAgrees = 40, linkedMissing = -10, stepMore = 40,
               stepMoreOdd = -30;
-constexpr int likeCost =
-    2; ///< at most, and -2 at least: less than anything else, so that it decides what nothing else does
+// At most, and -2 at least: less than anything else, so that it decides what nothing else does.
+constexpr int likeCost = 2;
 constexpr int impossible = INT32_MIN / 4;
 
 int worthOf(const OperatorFacts &is, const SequenceRow &row, Agreement kind, const KernelWords &says) {
