@@ -9,14 +9,15 @@
 namespace origo::commands {
 
 namespace json = llvm::json;
-using Clock = RunProfile::Clock;
 
 namespace {
 
-std::string valid(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
+std::string asUtf8(std::string text) { return json::isUTF8(text) ? text : json::fixUTF8(text); }
 
 /// The clock is CLOCK_MONOTONIC, so that samples of others can be laid beside it.
-double stamp(Clock::time_point at) { return std::chrono::duration<double, std::micro>(at.time_since_epoch()).count(); }
+double stamp(RunProfile::Clock::time_point at) {
+  return std::chrono::duration<double, std::micro>(at.time_since_epoch()).count();
+}
 
 class Trace {
 public:
@@ -62,7 +63,7 @@ private:
   template <class More>
   void event(const char *phase, llvm::StringRef name, const char *category, int pid, int tid, double at, More more) {
     out.object([&] {
-      out.attribute("name", valid(name.str()));
+      out.attribute("name", asUtf8(name.str()));
       out.attribute("cat", category);
       out.attribute("ph", phase);
       out.attribute("pid", pid);
@@ -79,12 +80,12 @@ private:
     out.attribute("subgraph", op.subgraph()->index);
     out.attribute("operator", op.index);
     const auto *named = llvm::find_if(op.results(), [](const Value *v) { return v && !v->name.empty(); });
-    out.attribute("output", named == op.results().end() ? "" : valid(llvm::StringRef((*named)->name).str()));
+    out.attribute("output", named == op.results().end() ? "" : asUtf8(llvm::StringRef((*named)->name).str()));
     if (ids.empty())
       return;
     json::Array names;
     for (uint32_t id : ids)
-      names.push_back(valid(profile.sourceWords(id)));
+      names.push_back(asUtf8(profile.sourceWords(id)));
     out.attribute("origins", json::Array(ids));
     out.attribute("sources", std::move(names));
   }
@@ -119,7 +120,7 @@ void RunProfile::writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<int> helpers, 
     out.attribute("displayTimeUnit", "ms");
     out.attributeObject("otherData", [&] {
       out.attribute("clock", "CLOCK_MONOTONIC");
-      out.attribute("model", valid(model.str()));
+      out.attribute("model", asUtf8(model.str()));
     });
     out.attributeArray("traceEvents", [&] {
       Trace trace(out, *this, helpers);
