@@ -254,8 +254,8 @@ void Interpreter::summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<Na
 }
 
 /// More runs, after the first, which has arranged everything, into the memory of its outputs: as many as wanted.
-/// Without that number a trace is of one run, and a table of as many as tell the median of a run to 3 % and which
-/// operator is the slowest, or take two seconds.
+/// Without that number a trace is of one run, and a table of as many as tell the median of a run to 3 %, or take two
+/// seconds.
 llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<Port> ports,
                                  llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run,
                                  RunProfile *profiled) {
@@ -272,8 +272,7 @@ llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRe
     if (request.runs)
       return count >= *request.runs;
     bool isOver = tracesOnly() || count >= most || Clock::now() - start > budget;
-    return count > 0 && (isOver || (count >= fewest && count % 8 == 3 && profiled->whole().spread() < 0.03 &&
-                                    profiled->tellsSlowest()));
+    return count > 0 && (isOver || (count >= fewest && profiled->whole().spread() < 0.03));
   };
   for (unsigned i = 0; !isEnough(i); ++i) {
     auto begin = Clock::now();

@@ -47,8 +47,6 @@ public:
   /// possible that is.
   void printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const;
   llvm::json::Array table(const std::optional<Peak> &peak) const; ///< the same for programs
-  /// Whether noise lets the slowest operator be told.
-  bool tellsSlowest() const;
   /// Chrome's trace format, for chrome://tracing and Perfetto: a track for each thread, of which `helpers` are the
   /// other ones, one of source layers from which arrows lead to what does their work, and the memory that is live.
   /// `model`: the file.
