@@ -117,19 +117,40 @@ struct Runner::Parts {
     if (!loaded)
       return loaded.takeError();
     imported = std::move(*loaded);
-    eval::CompileOptions options;
-    options.engine = eval::Engine::Fast;
-    options.timeout = std::chrono::seconds(60);
-    auto compiled = eval::compile(*imported.model, options);
-    if (!compiled)
-      return inFile(path, compiled.takeError());
-    session.emplace(std::move(*compiled));
+    if (llvm::Error error = prepare())
+      return inFile(path, std::move(error));
     auto in = session->inputs(), out = session->outputs();
     if (!in || !out)
       return firstError(in, out);
     inputs = in->vec();
     outputs = out->vec();
     return llvm::Error::success();
+  }
+  /// Made anew, it lies elsewhere in memory.
+  llvm::Error prepare() {
+    eval::CompileOptions options;
+    options.engine = eval::Engine::Fast;
+    options.timeout = std::chrono::seconds(60);
+    state = {};
+    session.reset();
+    auto compiled = eval::compile(*imported.model, options);
+    if (!compiled)
+      return compiled.takeError();
+    session.emplace(std::move(*compiled));
+    return llvm::Error::success();
+  }
+  llvm::Expected<std::vector<eval::NamedTensor>> run(llvm::ArrayRef<eval::OwnedTensor> given) {
+    std::vector<eval::TensorRef> refs(given.begin(), given.end());
+    eval::RunOptions options;
+    options.state = &state;
+    return session->run(refs, options);
+  }
+  /// Milliseconds.
+  llvm::Expected<double> time(llvm::ArrayRef<eval::OwnedTensor> given) {
+    auto begin = std::chrono::steady_clock::now();
+    if (auto outputs = run(given); !outputs)
+      return outputs.takeError();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   }
 };
 
@@ -251,10 +272,48 @@ double quantile(std::vector<double> times, double part) {
 }
 
 constexpr uint64_t mostRecords = 8; ///< enough for a first impression
-constexpr double timeBudget = 1000; ///< milliseconds for the runs that only measure
-constexpr unsigned mostRuns = 20;
 
 } // namespace
+
+/// Runs of both in turn, either of which begins a pair, at several places in memory.
+static llvm::Error timeBoth(Runner::Parts &first, llvm::ArrayRef<eval::OwnedTensor> inputs, Runner::Parts &second,
+                            llvm::ArrayRef<eval::OwnedTensor> others, RunFacts &facts) {
+  constexpr unsigned places = 6, mostPairs = 40;   // of six, all lie on one side of the truth in 3 % of cases
+  constexpr double budget = 120, mostOfAll = 3000; // milliseconds of a place, and of all
+  std::vector<double> times[2];
+  std::vector<size_t> blocks;
+  double all = 0;
+  for (unsigned place = 0; place < places && all < mostOfAll; ++place) {
+    blocks.push_back(times[0].size());
+    double spent = 0;
+    auto timeOne = [&](bool isSecond, bool counts) -> llvm::Error {
+      auto took = isSecond ? second.time(others) : first.time(inputs);
+      if (!took)
+        return took.takeError();
+      spent += *took;
+      if (counts)
+        times[isSecond].push_back(*took);
+      return llvm::Error::success();
+    };
+    for (bool isSecond : {place % 2 == 1, place % 2 == 0}) {
+      if (place)
+        if (llvm::Error error = isSecond ? second.prepare() : first.prepare())
+          return error;
+      if (llvm::Error error = timeOne(isSecond, false)) // arranges its memory
+        return error;
+    }
+    for (unsigned pair = 0; pair < mostPairs && (pair < 2 || pair % 2 || spent < budget); ++pair)
+      for (bool isSecond : {pair % 2 == 1, pair % 2 == 0})
+        if (llvm::Error error = timeOne(isSecond, true))
+          return error;
+    all += spent;
+  }
+  facts.time = RunsInTurn::Change::of(times[0], times[1], blocks);
+  facts.tellsTime = blocks.size() == places;
+  for (int i : {0, 1})
+    facts.spread[i] = quantile(times[i], 0.75) - quantile(times[i], 0.25);
+  return llvm::Error::success();
+}
 
 llvm::Expected<RunFacts> runBoth(const std::string &before, const std::string &after, const std::string &path,
                                  const Door &door) {
@@ -285,17 +344,7 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
       random ? "random inputs"
              : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") + printable(path);
   door.phase("executing");
-  std::vector<double> times[2];
   std::vector<std::array<double, 4>> sums;
-  auto runOne = [&](auto &runner, llvm::ArrayRef<eval::OwnedTensor> inputs, std::vector<double> &into) {
-    std::vector<eval::TensorRef> refs(inputs.begin(), inputs.end());
-    eval::RunOptions run;
-    run.state = &runner.state;
-    auto begin = std::chrono::steady_clock::now();
-    auto outputs = runner.session->run(refs, run);
-    into.push_back(std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count());
-    return outputs;
-  };
   for (uint64_t record = 0; record < facts.records; ++record) {
     auto inputs = (*records)->read(record);
     if (!inputs)
@@ -307,7 +356,7 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
     }
     first.state.reset();
     second.state.reset();
-    auto a = runOne(first, *inputs, times[0]), b = runOne(second, *others, times[1]);
+    auto a = first.run(*inputs), b = second.run(*others);
     if (!a || !b) {
       facts.notRun = wordsOf(firstError(a, b));
       return facts;
@@ -317,22 +366,9 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
       facts.differences.clear();
       return facts;
     }
-    // The first run of a session arranges its memory; more of them tell what a run takes.
-    if (record + 1 < facts.records)
-      continue;
-    times[0].clear(), times[1].clear();
-    double spent = 0;
-    for (unsigned i = 0; i < mostRuns && (i == 0 || spent < timeBudget); ++i) {
-      for (auto [runner, given, into] :
-           {std::tuple(&first, &*inputs, &times[0]), std::tuple(&second, &*others, &times[1])})
-        if (auto again = runOne(*runner, *given, *into); !again)
-          return again.takeError();
-      spent += times[0].back() + times[1].back();
-    }
-  }
-  for (int i : {0, 1}) {
-    facts.milliseconds[i] = quantile(times[i], 0.5);
-    facts.spread[i] = quantile(times[i], 0.75) - quantile(times[i], 0.25);
+    if (record + 1 == facts.records)
+      if (llvm::Error error = timeBoth(first, *inputs, second, *others, facts))
+        return error;
   }
   return facts;
 }
@@ -486,6 +522,16 @@ void describeJson(const ModelFacts &facts, llvm::raw_ostream &os) {
   os << '\n';
 }
 
+/// A gain, or a loss, with its interval; nothing of what may be noise.
+static std::string timeWords(const RunFacts &runs) {
+  if (!runs.tellsTime)
+    return "too few runs to tell";
+  const RunsInTurn::Change &time = runs.time;
+  if (!time.isSure())
+    return "nothing above noise";
+  return changeWords(1, 1 + time.part.value) + " (" + time.interval() + ")";
+}
+
 static std::string number(const char *format, double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format(format, value);
@@ -532,8 +578,8 @@ void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *
   addCount("constants", before.constantBytes, after.constantBytes, bytesWords);
   addCount("multiply-adds", before.macs, after.macs, countWords);
   if (runs && runs->notRun.empty()) {
-    auto [a, b] = runs->milliseconds;
-    add("time of a run", number("%.3g ms", a), number("%.3g ms", b), changeWords(a, b));
+    const RunsInTurn::Change &time = runs->time;
+    add("time of a run", number("%.3g ms", time.before.value), number("%.3g ms", time.now.value), timeWords(*runs));
   }
   report::printColumns({"", "before", "after", "change"}, rows.size(), [&](size_t i) { return rows[i]; }, os, {1, 2});
   if (runs)
@@ -560,8 +606,13 @@ void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFac
       }
       out.attribute("records", static_cast<int64_t>(runs->records));
       out.attribute("inputs", json::fixUTF8(runs->inputs));
-      out.attribute("millisecondsBefore", runs->milliseconds[0]);
-      out.attribute("millisecondsAfter", runs->milliseconds[1]);
+      const RunsInTurn::Change &time = runs->time;
+      out.attribute("millisecondsBefore", time.before.value);
+      out.attribute("millisecondsAfter", time.now.value);
+      bool tells = runs->tellsTime && time.isSure();
+      out.attribute("timeChange", tells ? json::Value(time.part.value) : json::Value(nullptr)); // null: may be noise
+      out.attribute("timeChangeFrom", finite(time.part.low));
+      out.attribute("timeChangeTo", finite(time.part.high));
       out.attributeArray("outputs", [&] {
         for (const OutputDifference &difference : runs->differences)
           out.object([&] {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "commands/Door.h"
+#include "commands/RunsInTurn.h"
 #include "ir/Error.h"
 
 #include "llvm/Support/raw_ostream.h"
@@ -46,8 +47,9 @@ struct RunFacts {
   std::string notRun; ///< why not; empty: they were run
   std::string inputs; ///< "3 records of DIR", "random inputs"
   uint64_t records = 0;
-  double milliseconds[2] = {0, 0}; ///< the median run of each, one thread
-  double spread[2] = {0, 0};       ///< half of the runs lie within so many milliseconds
+  RunsInTurn::Change time;   ///< of a run, one thread
+  bool tellsTime = false;    ///< there were enough runs to tell noise from time
+  double spread[2] = {0, 0}; ///< half of the runs of each lie within so many milliseconds
   std::vector<OutputDifference> differences;
 };
 
@@ -59,11 +61,11 @@ public:
   static Runner open(const std::string &path, const Door &door);
   Runner(Runner &&) noexcept;
   ~Runner();
+  struct Parts;
 
 private:
   friend llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const std::string &records,
                                           const Door &door);
-  struct Parts;
   explicit Runner(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts;
 };

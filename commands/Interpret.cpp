@@ -32,6 +32,7 @@ struct InterpretRequest {
   std::string inputs, outputs, saveInputs, tap, source, tapSource, swap, signature, against, failIfSlower, peak;
   std::optional<unsigned> seed, runs, timeout;
   std::optional<std::string> profile; ///< empty: it is printed
+  std::string trace;
   Engine engine = Engine::Reference;
   unsigned threads = 1;
   bool json = false, kernels = false;
@@ -58,6 +59,11 @@ constexpr std::array interpretRows{
                                        "Prints the time that each operator takes and its origins, or writes a trace "
                                        "for chrome://tracing",
                                        {.bare = true, .writes = true}),
+    option<&InterpretRequest::trace>("trace", "FILE.json",
+                                     "Writes a trace for Perfetto and chrome://tracing: what ran when on which thread, "
+                                     "for which layers of the source, and the memory that was live. Like "
+                                     "--profile=FILE.json; beside --profile, of the last run",
+                                     {.writes = true}),
     option<&InterpretRequest::engine>("engine", "", "What computes:"),
     option<&InterpretRequest::threads>("threads", "N",
                                        "Of --engine=fast; 0, and more than there are processors: all of them"),
@@ -136,7 +142,12 @@ struct Interpreter {
 private:
   CompileOptions compileOptions() const;
   llvm::Expected<std::vector<OwnedTensor>> inputsOf(const Session &session) const;
-  bool traces() const { return !request.profile.value_or("").empty(); } ///< to a file, where it profiles
+  bool tracesOnly() const { return !request.profile.value_or("").empty(); } ///< to a file, and prints no profile
+  RunProfile::Traces traces() const {
+    return tracesOnly()             ? RunProfile::Traces::AllRuns
+           : !request.trace.empty() ? RunProfile::Traces::LastRun
+                                    : RunProfile::Traces::Nothing;
+  }
   llvm::Expected<OwnedTensor> readNpyInput(const Port &port, unsigned position) const;
   llvm::Error writeNpyOutputs(llvm::ArrayRef<Port> ports, llvm::ArrayRef<NamedTensor> outputs) const;
   void summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<NamedTensor> outputs);
@@ -260,7 +271,7 @@ llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRe
   auto isEnough = [&](unsigned count) {
     if (request.runs)
       return count >= *request.runs;
-    bool isOver = traces() || count >= most || Clock::now() - start > budget;
+    bool isOver = tracesOnly() || count >= most || Clock::now() - start > budget;
     return count > 0 && (isOver || (count >= fewest && profiled->whole().spread() < 0.03));
   };
   for (unsigned i = 0; !isEnough(i); ++i) {
@@ -294,10 +305,19 @@ llvm::Error Interpreter::writeProfile(const RunProfile &times, const Session &se
     if (!said)
       return makeError("--peak=" + printable(request.peak, 40) + " " + llvm::toString(said.takeError()));
     peak = *said;
-  } else if (!traces() && request.engine == Engine::Fast) {
+  } else if (!tracesOnly() && request.engine == Engine::Fast) {
     peak = Peak::measure(threadCount(request.threads));
   }
-  if (!traces() && request.json) {
+  for (const std::string &path : {request.trace, request.profile.value_or("")})
+    if (!path.empty())
+      if (llvm::Error error = writeFile(path, [&](llvm::raw_ostream &os) {
+            times.writeTrace(os, session, model);
+            return llvm::Error::success();
+          }))
+        return error;
+  if (tracesOnly())
+    return llvm::Error::success();
+  if (request.json) {
     told["operators"] = times.table(peak);
     Median run = times.whole();
     told["profiled"] =
@@ -309,14 +329,8 @@ llvm::Error Interpreter::writeProfile(const RunProfile &times, const Session &se
                                         {"measured", peak->isMeasured}};
     return llvm::Error::success();
   }
-  if (!traces()) {
-    times.printTable(llvm::outs(), peak);
-    return llvm::Error::success();
-  }
-  return writeFile(*request.profile, [&](llvm::raw_ostream &os) {
-    times.writeTrace(os, session.coverage().reference);
-    return llvm::Error::success();
-  });
+  times.printTable(llvm::outs(), peak);
+  return llvm::Error::success();
 }
 
 llvm::Error Interpreter::writeOutputs(llvm::ArrayRef<Port> results, llvm::MutableArrayRef<NamedTensor> outputs) {
@@ -431,7 +445,7 @@ struct Runner {
     State state;
     RunOptions how;
     how.state = &state;
-    RunProfile warm(imported.lineage.source, false);
+    RunProfile warm(imported.lineage.source, RunProfile::Traces::Nothing);
     how.timer = (counts ? *times : warm).timer();
     std::vector<TensorRef> refs(inputs.begin(), inputs.end());
     auto begin = RunProfile::Clock::now();
@@ -465,7 +479,7 @@ llvm::Error Interpreter::runInTurn(double failIfSlower, Verdict &verdict) {
       if (!inputs)
         return inFile(file, inputs.takeError());
       runner.inputs = std::move(*inputs);
-      runner.times.emplace(runner.imported.lineage.source, false);
+      runner.times.emplace(runner.imported.lineage.source, RunProfile::Traces::Nothing);
     }
   door.phase("executing");
   constexpr unsigned fewest = 20, most = 2000, wantedBlocks = 8;
@@ -614,13 +628,17 @@ llvm::Error interpret(InterpretRequest &request, Words words, const Door &door, 
   if (!request.source.empty() && (!request.tap.empty() || request.profile || request.runs.value_or(0)))
     return makeError("--tap, --profile and --runs are about the model alone, so not for --tap-source and --swap");
   bool inTurn = !request.against.empty();
+  if (!request.trace.empty() && !request.profile) { // a trace alone
+    request.profile = std::move(request.trace);
+    request.trace.clear();
+  }
   double failIfSlower = request.failIfSlower.empty() ? -1 : partOf(request.failIfSlower);
   if (!request.failIfSlower.empty() && (failIfSlower < 0 || !inTurn))
     return makeError(
         "--fail-if-slower=" + printable(request.failIfSlower, 40) +
         (inTurn ? " is no percentage; write 5%" : " needs --against=MODEL, the one that it is not to be slower than"));
-  if (inTurn && (!request.profile || !request.profile->empty() || !request.tap.empty() || !request.source.empty() ||
-                 !request.outputs.empty()))
+  if (inTurn && (!request.profile || !request.profile->empty() || !request.trace.empty() || !request.tap.empty() ||
+                 !request.source.empty() || !request.outputs.empty()))
     return makeError("--against goes with --profile, without a file, and with no other outputs");
   size_t before = hasInputs ? 1 : 2; // OUT_PREFIX
   bool hasPrefix = words.size() > before;

@@ -360,11 +360,12 @@ llvm::Error joinProfile(origin::OriginFile &file, const JoinContext &context) {
   return llvm::Error::success();
 }
 
-void becomeOwnSource(origin::OriginFile &file, const std::string &path) {
-  origin::OriginMap &map = file.map.emplace();
-  map.source = origin::describe(file.model->view());
+origin::OriginMap ownSource(const origin::ModelFile &file, const std::string &path) {
+  origin::OriginMap map;
+  map.source = origin::describe(file.view());
   map.source.file = llvm::sys::path::filename(path).str();
   map.target = asTarget(map.source);
+  return map;
 }
 
 } // namespace origo::commands

@@ -100,7 +100,7 @@ struct JoinContext {
 };
 
 /// A model that carries no map is its own source: each operator comes from itself.
-void becomeOwnSource(origin::OriginFile &file, const std::string &path);
+origin::OriginMap ownSource(const origin::ModelFile &file, const std::string &path);
 llvm::Error joinProfile(origin::OriginFile &file, const JoinContext &context);
 llvm::Error compareWith(const std::string &other, const JoinContext &context);
 

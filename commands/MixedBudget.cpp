@@ -183,9 +183,9 @@ llvm::Error MixedSolver::measureCosts() {
     run.state = &state;
     bool failed = false;
     for (unsigned round = 0; round < 10 && !failed; ++round) {
-      run.timer = [&](const Operator &op, auto begin, auto end) {
-        double ms = std::chrono::duration<double, std::milli>(end - begin).count();
-        auto [known, isNew] = least.try_emplace(nameOf(op), ms);
+      run.timer = [&](const eval::Timed &timed) {
+        double ms = std::chrono::duration<double, std::milli>(timed.end - timed.begin).count();
+        auto [known, isNew] = least.try_emplace(nameOf(timed.op), ms);
         known->second = std::min(known->second, ms);
       };
       auto outputs = session->run(refs, run);

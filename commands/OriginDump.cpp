@@ -285,7 +285,7 @@ llvm::Error dumpOrigins(OriginRequest &request, Words words, const Door &door, V
     return llvm::Error::success();
   }
   if (!file.map && file.model && joins) {
-    becomeOwnSource(file, request.model);
+    file.map.emplace(ownSource(*file.model, request.model));
     door.note(printable(request.model) + " carries no origin map: its operators are those of the source");
   }
   if (!file.map)

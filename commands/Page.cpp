@@ -1,6 +1,7 @@
 #include "commands/Page.h"
 
 #include "commands/Files.h"
+#include "commands/JoinProfile.h"
 #include "commands/Onnx.h"
 #include "commands/Pair.h"
 #include "commands/Targets.h"
@@ -55,8 +56,13 @@ private:
   }
 
   llvm::Error checkSource() {
-    if (!request.source)
+    if (!request.source) {
+      if (!map && !request.profiles.empty() && request.result.file) { // they tell of its own operators
+        map = std::make_shared<const origin::OriginMap>(ownSource(*request.result.file, request.result.path));
+        contents.notes.push_back("the model carries no origin map: its operators are those of the source");
+      }
       return llvm::Error::success();
+    }
     if (!map && inferOrigins())
       return llvm::Error::success();
     if (!map) {

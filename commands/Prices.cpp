@@ -68,7 +68,7 @@ void printTable(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &o
         cells.push_back(signedNumber(price.with.constantBytes, price.without.constantBytes));
         cells.push_back(signedNumber(price.with.liveBytes, price.without.liveBytes));
         bool ran = price.runs.notRun.empty();
-        cells.push_back(ran ? text("%+.3f", price.runs.milliseconds[1] - price.runs.milliseconds[0]) : "-");
+        cells.push_back(ran ? text("%+.3f", price.runs.time.now.value - price.runs.time.before.value) : "-");
         cells.push_back(ran ? text("%.3f", noiseOf(price.runs)) : "-");
         cells.push_back(ran ? text("%.2g", offOf(price.runs)) : "-");
         return cells;
@@ -93,8 +93,8 @@ void printJson(llvm::ArrayRef<Price> prices, PriceOf what, llvm::raw_ostream &os
           out.attribute("notRun", price.runs.notRun);
           return;
         }
-        out.attribute("millisecondsWith", price.runs.milliseconds[1]);
-        out.attribute("millisecondsWithout", price.runs.milliseconds[0]);
+        out.attribute("millisecondsWith", price.runs.time.now.value);
+        out.attribute("millisecondsWithout", price.runs.time.before.value);
         out.attribute("millisecondsNoise", noiseOf(price.runs));
         out.attribute("off", offOf(price.runs));
       });

@@ -25,8 +25,10 @@ struct Median {
 /// Measures what the operators take, in one run or several.
 class RunProfile {
 public:
+  enum class Traces : uint8_t { Nothing, LastRun, AllRuns };
   /// `traces`: keeps each call of each operator, for writeTrace().
-  RunProfile(std::shared_ptr<const origin::Listing> source, bool traces) : source(std::move(source)), traces(traces) {}
+  RunProfile(std::shared_ptr<const origin::Listing> source, Traces traces)
+      : source(std::move(source)), traces(traces) {}
   using Clock = std::chrono::steady_clock;
   eval::Timer timer();
   /// What was timed since the last call is one run, which took `whole`.
@@ -45,14 +47,13 @@ public:
   /// possible that is.
   void printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const;
   llvm::json::Array table(const std::optional<Peak> &peak) const; ///< the same for programs
-  /// Chrome's trace format, for chrome://tracing and Perfetto. `slow`: those that reference kernels computed.
-  void writeTrace(llvm::raw_ostream &os, llvm::ArrayRef<const Operator *> slow) const;
+  /// Chrome's trace format, for chrome://tracing and Perfetto: a track for each thread of `session`, which ran, one
+  /// of source layers from which arrows lead to what does their work, and the memory that is live. It says which
+  /// operators reference kernels computed. `model`: the file.
+  void writeTrace(llvm::raw_ostream &os, const eval::Session &session, llvm::StringRef model) const;
+  std::string sourceWords(uint32_t id) const; ///< "CONV_2D conv1", for a source operator
 
 private:
-  struct Event {
-    const Operator *op;
-    Clock::time_point begin, end;
-  };
   struct Row {
     Clock::duration running{}; ///< in the run that goes on
     std::vector<double> times; ///< of the runs that ended
@@ -64,14 +65,14 @@ private:
     double calls; ///< in a run
   };
   std::shared_ptr<const origin::Listing> source;
-  bool traces;
-  std::vector<Event> events;
+  Traces traces;
+  std::vector<eval::Timed> events;
+  size_t firstOfRun = 0; ///< event
   std::vector<double> wholes;
   llvm::MapVector<const Operator *, Row> rows;
   llvm::SmallVector<std::pair<Clock::time_point, Clock::duration>> finished; ///< that nothing around has claimed yet
 
   std::vector<Line> slowestFirst() const;
-  std::string sourceWords(uint32_t id) const;
   std::string verdict(llvm::ArrayRef<Line> lines) const;
 };
 

@@ -15,11 +15,11 @@ namespace origo::commands {
 namespace json = llvm::json;
 using origin::Listing;
 
-static RunsInTurn::Change changeOf(const std::vector<double> &before, const std::vector<double> &now, size_t intervals,
-                                   llvm::ArrayRef<size_t> blocks) {
-  RunsInTurn::Change made;
-  made.before = Median::of(before);
-  made.now = Median::of(now);
+RunsInTurn::Change RunsInTurn::Change::of(llvm::ArrayRef<double> before, llvm::ArrayRef<double> now,
+                                          llvm::ArrayRef<size_t> blocks, size_t intervals) {
+  Change made;
+  made.before = Median::of(before.vec());
+  made.now = Median::of(now.vec());
   // Of two pairs together, of which either model begins one: who is second finds warmer caches.
   std::vector<double> differences, ofBlocks;
   for (size_t b = 0; b < blocks.size(); ++b) {
@@ -123,7 +123,7 @@ RunsInTurn::RunsInTurn(llvm::ArrayRef<Loaded> list) {
     }
     if (group.origins.size() > 4)
       words += " and " + std::to_string(group.origins.size() - 4) + " more";
-    rows.push_back({std::move(words), changeOf(group.times[0], group.times[1], groups.size(), blocks)});
+    rows.push_back({std::move(words), Change::of(group.times[0], group.times[1], blocks, groups.size())});
   }
   auto rank = [](const Row &row) {
     bool isCertain = row.change.isSlower() || row.change.isFaster();
@@ -131,7 +131,7 @@ RunsInTurn::RunsInTurn(llvm::ArrayRef<Loaded> list) {
                      isCertain ? std::fabs(row.change.now.value - row.change.before.value) : row.change.before.value);
   };
   llvm::stable_sort(rows, [&](const Row &a, const Row &b) { return rank(a) > rank(b); });
-  change = changeOf(wholes[0], wholes[1], 1, blocks);
+  change = Change::of(wholes[0], wholes[1], blocks);
 }
 
 static std::string percent(double part) {
@@ -157,9 +157,13 @@ void RunsInTurn::printTable(llvm::raw_ostream &os) const {
      << llvm::left_justify(word(change), 6) << "  a run: medians of " << runs << " in turn\n";
 }
 
+std::string RunsInTurn::Change::interval() const {
+  return llvm::formatv("{0} to {1} %", percent(part.low), percent(part.high)).str();
+}
+
 std::string RunsInTurn::verdict() const {
   const Median &part = change.part;
-  std::string between = llvm::formatv(" ({0} to {1} %)", percent(part.low), percent(part.high)).str();
+  std::string between = " (" + change.interval() + ")";
   if (runs < 12)
     return "too few runs to tell noise from time";
   if (change.isSlower())

@@ -19,12 +19,17 @@ public:
 
   /// How much longer the second takes, as a part of the first: with 95 % certainty.
   struct Change {
+    /// Of times of runs side by side, in milliseconds. `intervals`: see Median::of.
+    static Change of(llvm::ArrayRef<double> before, llvm::ArrayRef<double> now, llvm::ArrayRef<size_t> blocks,
+                     size_t intervals = 1);
     Median before, now; ///< milliseconds
     Median part;
     /// Less is called no difference: that much may be where things lie in memory.
     static constexpr double least = 0.02;
     bool isSlower() const { return part.low > 0 && part.value > least; }
     bool isFaster() const { return part.high < 0 && part.value < -least; }
+    bool isSure() const { return part.low > least || part.high < -least; } ///< all of the interval is a difference
+    std::string interval() const;                                          ///< "-21.3 to -17.2 %"
   };
   const Change &whole() const { return change; }
   /// Certain ones first, then by the difference.

@@ -7,6 +7,7 @@
 #include "llvm/ADT/ScopeExit.h"
 
 #include <cstring>
+#include <utility>
 
 namespace origo::eval {
 
@@ -227,6 +228,8 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     tensor.shape = inputs[i].shape;
     tensor.storage = inputs[i].storage;
   }
+  std::vector<uint64_t> held(timer ? plan.slots.size() : 0);
+  uint64_t liveOutside = liveBytes;
   for (int s : frame.arranged->order) {
     const Step &step = plan.steps[s];
     if (llvm::Error error = checkTime(*step.op))
@@ -239,8 +242,13 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     auto begin = timer ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point();
     if (llvm::Error error = step.kernel ? runKernel(frame, step) : runControlFlow(frame, step))
       return error;
-    if (timer)
-      tellTime(plan, step, begin, std::chrono::steady_clock::now());
+    if (timer) {
+      auto end = std::chrono::steady_clock::now();
+      countMade(frame, step, held);
+      tellTime(plan, step, begin, end);
+      for (int slot : frame.arranged->release[s])
+        liveBytes -= std::exchange(held[slot], 0);
+    }
     if (observer)
       for (int slot : step.results)
         if (slot >= 0)
@@ -248,7 +256,23 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
     for (int slot : frame.arranged->release[s])
       giveUp(frame.heap[slot]);
   }
+  liveBytes = liveOutside;
   return llvm::Error::success();
+}
+
+void Execution::countMade(const Frame &frame, const Step &step, std::vector<uint64_t> &held) {
+  if (fast && !fast->alone && step.folded)
+    return; // nobody makes its result
+  for (int slot : step.results) {
+    if (slot < 0 || frame.plan.ownerOf(slot) != slot || frame.plan.slots[slot].kind != Slot::Kind::Computed)
+      continue;
+    llvm::ArrayRef<uint8_t> bytes = frame.tensors[slot].storage;
+    bool isOperand = llvm::any_of(step.operands, [&](int operand) {
+      return operand >= 0 && frame.tensors[operand].storage.data() == bytes.data();
+    });
+    if (!isOperand)
+      liveBytes += held[slot] = bytes.size();
+  }
 }
 
 void Execution::tellTime(const Plan &plan, const Step &step, TimePoint begin, TimePoint end) {
@@ -260,8 +284,8 @@ void Execution::tellTime(const Plan &plan, const Step &step, TimePoint begin, Ti
     steps.push_back(&plan.steps[steps.back()->ahead]);
   for (const Step *each : llvm::reverse(steps)) {
     if (folds && each->pad >= 0)
-      timer(*plan.steps[each->pad].op, begin, begin);
-    timer(*each->op, begin, end);
+      timer({*plan.steps[each->pad].op, begin, begin, false, liveBytes});
+    timer({*each->op, begin, end, step.kernel && onAllThreads, liveBytes});
     begin = end;
   }
 }
@@ -302,6 +326,7 @@ llvm::Error Execution::runKernel(Frame &frame, const Step &step, bool asIs) {
     };
   else
     state.resources.within = nullptr;
+  onAllThreads = false;
   FastKernels::Entry *entry = fast && !watched && step.fast >= 0 ? &fast->entries[step.fast] : nullptr;
   if (entry && !entry->kernel && (entry->taken = !mayWrite)) { // else other operators that read the operand see it, too
     context.output().storage = context.input(0).storage;
@@ -354,6 +379,7 @@ bool Execution::runFast(Frame &frame, const Step &step, Operands inputs, FastKer
       products += frame.contexts[ahead]->products();
     worth = products / 4 >= worthThreads - most;
   }
+  onAllThreads = threads && worth;
   return entry.kernel->run(inputs, outputs, worth ? threads : nullptr);
 }
 

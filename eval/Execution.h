@@ -81,11 +81,15 @@ private:
   uint64_t memoryLimit; ///< of tensors, without packed weights
   std::optional<std::chrono::steady_clock::time_point> deadline;
   uint64_t iterations = 0;
+  uint64_t liveBytes = 0;    ///< of computed tensors, where somebody asks for times
+  bool onAllThreads = false; ///< the kernel that ran last
 
   llvm::Error run(Frame &frame, llvm::ArrayRef<Tensor> inputs);
   using TimePoint = std::chrono::steady_clock::time_point;
   /// What a step takes together with those whose work it does is the first one's.
   void tellTime(const Plan &plan, const Step &step, TimePoint begin, TimePoint end);
+  /// Counts what a step has made, in `held` by slot, and what nobody reads after it.
+  void countMade(const Frame &frame, const Step &step, std::vector<uint64_t> &held);
   /// A step that is not to compute: room for what the observer gives in its place.
   llvm::Error takeGiven(Frame &frame, const Step &step);
   /// `asIs`: even where another step does its work.

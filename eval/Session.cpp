@@ -421,6 +421,8 @@ llvm::Error Session::runEntry(const Entry &entry, llvm::ArrayRef<const TensorRef
   });
 }
 
+std::vector<int> Session::helpers() const { return helpersOf(compiled->shared().threads); }
+
 Session::Coverage Session::coverage() const {
   Coverage made;
   Compiled::Shared &have = compiled->shared();

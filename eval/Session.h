@@ -30,8 +30,9 @@ struct CompileOptions {
   std::vector<std::string> outputs = {};
   Engine engine = Engine::Reference;
   unsigned threads = 1; ///< of Engine::Fast, shared by all runs of the session; Engine::Reference uses one
-  uint64_t memoryLimit = uint64_t(4) << 30; ///< bytes of tensors that live at the same time, and of packed weights; constants aside
-  uint64_t iterationLimit = 1 << 20;        ///< rounds of all WHILE operators of a run
+  uint64_t memoryLimit =
+      uint64_t(4) << 30; ///< bytes of tensors that live at the same time, and of packed weights; constants aside
+  uint64_t iterationLimit = 1 << 20;                     ///< rounds of all WHILE operators of a run
   std::optional<std::chrono::milliseconds> timeout = {}; ///< of a run; looked at between operators
   bool observed = false; ///< runs have observers, so that no kernel is prepared to do the work of two operators
 };
@@ -72,10 +73,16 @@ using Inputs = std::map<std::string, TensorRef>;
 using Outputs = std::map<std::string, llvm::MutableArrayRef<uint8_t>>;
 /// Sees each tensor that an operator has computed, in called subgraphs too; what it writes there, later operators read.
 using Observer = std::function<void(const Operator &op, const Value &value, Tensor &tensor)>;
-/// Told when each operator ran, one that calls subgraphs after what it called. Where a fast kernel does the work of
-/// several, its time is that of the first one, the convolution before an addition.
-using Timer = std::function<void(const Operator &op, std::chrono::steady_clock::time_point begin,
-                                 std::chrono::steady_clock::time_point end)>;
+/// When an operator ran. Where a fast kernel does the work of several, its time is that of the first one, the
+/// convolution before an addition.
+struct Timed {
+  const Operator &op;
+  std::chrono::steady_clock::time_point begin, end;
+  bool onAllThreads = false; ///< its work was handed out to the threads of the session
+  uint64_t liveBytes = 0;    ///< of computed tensors while it ran, in subgraphs that go on, too
+};
+/// Told of each operator, of one that calls subgraphs after what it called.
+using Timer = std::function<void(const Timed &)>;
 
 /// A part of a graph. Other operators do not run, and their results are not there.
 struct RunPart {
@@ -142,6 +149,8 @@ public:
     std::vector<const Operator *> fast, reference;
   };
   Coverage coverage() const;
+  /// The threads that help the one that runs, by the numbers that the system gives them.
+  std::vector<int> helpers() const;
 
   /// The outputs' shapes for these inputs, without running. An input without bytes has a shape only.
   llvm::Expected<std::vector<Port>> inferShapes(const Inputs &inputs, llvm::StringRef signature = {}) const;

@@ -75,4 +75,23 @@ pthreadpool_t makeThreadPool(unsigned threads) {
   return others ? pthreadpool_create(others + 1) : nullptr;
 }
 
+std::vector<int> helpersOf(pthreadpool_t pool) {
+  size_t count = pool ? pthreadpool_get_threads_count(pool) : 1;
+  struct Roll {
+    std::latch all;
+    std::vector<int> ids;
+  } roll{std::latch(static_cast<ptrdiff_t>(count)), std::vector<int>(count)};
+  if (count > 1) // nobody is done before all have begun, so that each has one
+    pthreadpool_parallelize_1d(
+        pool,
+        [](void *context, size_t i) {
+          auto &roll = *static_cast<Roll *>(context);
+          roll.ids[i] = ::gettid();
+          roll.all.arrive_and_wait();
+        },
+        &roll, count, 0);
+  std::erase_if(roll.ids, [](int id) { return id == 0 || id == ::gettid(); });
+  return roll.ids;
+}
+
 } // namespace origo::eval

@@ -51,13 +51,16 @@ for path in files:
 END
 }
 
-# Samples of perf are on layers; with ORIGO_THOROUGH=1, which wants a machine for itself, their shares are those of the
-# thread's time in a build of its own: NAME, how often it runs, most points between shares. Layers of two microseconds and more are compared.
+# Samples of perf are on layers: NAME, how often it runs. With ORIGO_THOROUGH=1, which wants a machine for itself, there are more than
+# ten thousand of them, and shares of layers of two microseconds and more are those of the thread's time in a build of its own, up to
+# two points, and from 1 % on up to a fifth.
 sampled() {
-  local name=$1 runs=$2 points=$3
+  local name=$1 runs=$2
   perf record -q -e cpu-clock:u -F 997 -o /dev/null true >/dev/null 2>&1 || { echo "example_backend: the kernel does not let perf sample, so nothing of $name was"; return; }
   compile "$name" -O2 -g -o "$name.plain"
   compile "$name" -std=gnu99 -O2 -DNET_PROFILE -o "$name.timed"
+  [[ -z ${ORIGO_THOROUGH-} ]] || # of 2.4 seconds
+    runs=$("./$name.timed" "$name.in" "$name.out" 5 | awk -F, '{ ns += $3 } END { print int(5 * 2.4e9 / ns) + 1 }')
   # On a busy machine, what else runs disturbs the one or the other: three tries.
   for try in 1 2 3; do
     perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
@@ -66,9 +69,9 @@ sampled() {
     for profile in perf csv; do
       "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
     done
-    /usr/bin/python3 - "$name" "$runs" "$points" <<'END' && return
+    /usr/bin/python3 - "$name" "$runs" <<'END' && return
 import json, os, sys
-name, runs, points = sys.argv[1], int(sys.argv[2]), float(sys.argv[3])
+name, runs = sys.argv[1], int(sys.argv[2])
 sampled, timed = (json.load(open(f'{name}.{kind}.json')) for kind in ('perf', 'csv'))
 def shares(profile):
     rows = {row['op_index']: row['ns'] for row in profile['rows'] if row['match'] == 'exact'}
@@ -76,9 +79,13 @@ def shares(profile):
     return {op: (ns, 100 * ns / whole) for op, ns in rows.items()}, whole / profile['total_ns']
 (seen, attributed), (true, _) = shares(sampled), shares(timed)
 assert attributed >= 0.98, f'{attributed:.3f} of the samples are on a layer'
+thorough = bool(os.environ.get('ORIGO_THOROUGH'))
+samples = sum(row['count'] for row in sampled['rows'])
+assert samples >= 10000 or not thorough, f'{samples} samples'
 for op, (ns, share) in true.items():
-    if os.environ.get('ORIGO_THOROUGH') and ns / runs >= 2000:
-        assert abs(share - seen.get(op, (0, 0))[1]) <= points, (op, share, seen.get(op))
+    if thorough and ns / runs >= 2000:
+        off = abs(share - seen.get(op, (0, 0))[1])
+        assert off <= 2 and (share < 1 or off <= share / 5), (op, share, seen.get(op))
 END
   done
   fail "perf sees another program than $name"
@@ -90,17 +97,21 @@ stops() {
   printf 'layers\n' >list
   gdb -q -batch -nx -iex 'set auto-load no' -x "$name-gdb.py" -ex layers "./$name" 2>said | grep -E '^[0-9]+ ' >list || fail "gdb: $(<said)"
   /usr/bin/python3 - "$name" "${2-1}" <<'END' || fail "gdb does not stop at each layer of $name"
-import re, subprocess, sys
+import json, re, subprocess, sys
 name, loops = sys.argv[1], int(sys.argv[2])
 layers = [line.split(' ', 2) for line in open('list').read().splitlines()]
 names = [rest.split(' -> ')[0] for _, _, rest in layers]
-kernels = [where for _, _, rest in layers for where in [rest.split(' -> ')[1]] if not where.startswith(('gone', 'worked'))]
+known = {kernel['name'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+kernels = set() # of a layer that became several, all of them
+for where in (rest.split(' -> ')[1] for _, _, rest in layers):
+    if not where.startswith(('gone', 'worked')):
+        kernels |= {where} if where in known else set(where.split(', '))
 for group in [names]:
     commands = [word for one in group for word in ('-ex', 'layer ' + one)]
-    commands += ['-ex', f'run {name}.in {name}.out'] + ['-ex', 'info symbol $pc', '-ex', 'c'] * (len(set(kernels)) * loops)
+    commands += ['-ex', f'run {name}.in {name}.out'] + ['-ex', 'info symbol $pc', '-ex', 'c'] * (len(kernels) * loops)
     said = subprocess.run(['gdb', '-q', '-batch', '-nx', '-iex', 'set auto-load no', '-x', name + '-gdb.py', *commands, './' + name], capture_output=True, text=True)
     stopped = re.findall(r'^"?(.*?)"?(?: \+ \d+)? in section \.text', said.stdout, re.M)
-    assert sorted(set(stopped) if loops > 1 else stopped) == sorted(set(kernels)), (stopped, kernels, said.stdout[-2000:], said.stderr[-2000:])
+    assert sorted(set(stopped) if loops > 1 else stopped) == sorted(kernels), (stopped, kernels, said.stdout[-2000:], said.stderr[-2000:])
     for (_, _, rest) in layers:
         where = rest.split(' -> ')[1]
         assert not where.startswith('gone') or f'is {where}' in said.stdout, where
@@ -127,7 +138,7 @@ if [[ $what == models ]]; then
     generate "$ORIGO_MODELS/$model.tflite" "$name" -O2 -g
     runs "$name"
     stops "$name"
-    [[ -n ${ORIGO_THOROUGH-} ]] && { same_bytes "$name"; sampled "$name" 150 2; }
+    [[ -n ${ORIGO_THOROUGH-} ]] && { same_bytes "$name"; sampled "$name" 150; }
   done
   echo "example_backend: $(wc -w <<<"$models") models are fine"
   exit
@@ -155,7 +166,7 @@ names=$(join digits --by=operator --csv | cut -d, -f2 | xargs)
   fail "the layers are $names"
 [[ $(grep -cx '/\* scope block/ \*/' digits.c) == 2 ]] || fail "digits.c does not tell the scopes"
 grep -qx '/\* gone 7 RESHAPE same: identity by remove-identity \*/' digits.c || fail "digits.c does not tell what is gone"
-nm digits >symbols
+"$c" -std=c99 -O2 -fno-math-errno -I "$example" -c digits.c -o digits.o && nm digits.o >symbols || fail "digits.o"
 grep -qE ' (malloc|calloc|expf|tanhf|memcpy)' symbols && fail "digits calls a library"
 
 # The same bytes again, and nothing else in the page.
@@ -216,7 +227,7 @@ generate quantised.circle quantised $checks
 runs quantised
 generate "$root/res/mobilenet_v1.origo" mobilenet -O2
 runs mobilenet
-[[ $sanitize == ON ]] || sampled mobilenet 30 3
+[[ $sanitize == ON ]] || sampled mobilenet 30
 
 # Names can be anything; what is generated stays comments, labels and strings.
 text=$(<"$example/digits.origo")

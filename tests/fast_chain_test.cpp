@@ -16,8 +16,8 @@ std::string graph(const std::string &inputs, const std::string &outputs, const s
 std::vector<std::string> timesOf(const Session &session, unsigned seed) {
   std::vector<std::string> times;
   RunOptions options;
-  options.timer = [&](const Operator &op, auto begin, auto end) {
-    times.push_back(op.opName() + (end > begin ? "+" : ""));
+  options.timer = [&](const Timed &timed) {
+    times.push_back(timed.op.opName() + (timed.end > timed.begin ? "+" : ""));
   };
   auto inputs = randomInputs(*session.inputs(), seed);
   EXPECT_TRUE(!!inputs);

@@ -48,6 +48,12 @@ json 'j.before.operators === 204 && j.after.operators === 65 && j.run.records ==
       j.run.outputs.length === 1 && j.run.outputs[0].greatestDifference < 1e-4 && j.run.millisecondsAfter > 0' \
   origo optimize --json net.tflite
 json '!("run" in j)' origo optimize --json --no-run net.tflite
+json 'j.run.timeChange === null || j.run.timeChangeFrom > 0.02 || j.run.timeChangeTo < -0.02' \
+  origo optimize --json net.tflite
+# A gain is told with its interval, or not at all: of a model beside itself there is none.
+origo diff net.tflite net.tflite >out 2>said || fail "origo diff: $(<said)"
+grep -qE '^time of a run +[0-9.e-]+ ms +[0-9.e-]+ ms +(nothing above noise|too few runs to tell|[-+][0-9]+ % \([-+0-9.]+ to [-+0-9.]+ %\))$' out ||
+  fail "the time of a run: $(<out)"
 says 'recognise-relu6' origo optimize --list-passes
 # The page of both, with each rewrite.
 says 'net.optimized.html shows both' origo optimize --view --no-run net.tflite # which was rewritten before, of another file

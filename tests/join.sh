@@ -99,10 +99,57 @@ grep -qE '^ *0.400 .* exact +2:1 ' out && grep -qE '^ *0.200 .* exact +2:0 ' out
 sed 's/1000\.000/2000.000/' samples.txt >late.txt
 origin-dump --join late.txt --layers=times.json while.circle >out 2>said && fail "samples of another run are joined"
 grep -q 'no sample lies within an operator' said || fail "samples of another run: $(<said)"
+# With threads that both know, each sample goes to what its thread did: of a helper the part, of another one nothing.
+cat >threads.json <<'END'
+{"traceEvents": [{"name": "MUL", "cat": "operator", "ph": "X", "tid": 18, "ts": 1000000000, "dur": 50, "args": {"subgraph": 0, "operator": 1, "output": "result"}},
+  {"name": "MUL", "cat": "operator.part", "ph": "X", "tid": 19, "ts": 1000000000, "dur": 50, "args": {"subgraph": 0, "operator": 1, "output": "result"}}]}
+END
+for at in 18:010 19:020 19:070 20:030; do echo "net 17/${at%:*} 1000.000${at#*:}:     200000 cpu-clock:u:      7f0 xnn_gemm (/srv/net)"; done >samples.txt
+origin-dump --join samples.txt --layers=threads.json while.circle >out 2>said || fail "samples by thread: $(<said)"
+grep -qE '^ *0.400 .* exact +1 ' out && grep -qE '^unattributed  *0.400 ms' out || fail "samples by thread: $(<out)"
+sed 's, 17/, 17/1,' samples.txt >elsewhere.txt
+origin-dump --join elsewhere.txt --layers=threads.json while.circle >out 2>said && grep -q 'no thread in common: time alone' said || fail "other threads: $(<said)"
+grep -qE '^ *0.600 .* exact +1 ' out || fail "other threads: $(<out)"
 # What the interpreter writes is in that time.
 circle-interpreter --seed=1 --profile=own.trace while.circle >out || fail "own.trace"
 /usr/bin/python3 -c 'import json, time; at = max(e["ts"] for e in json.load(open("own.trace"))["traceEvents"]); now = time.clock_gettime(time.CLOCK_MONOTONIC) * 1e6
 assert now - 60e6 < at <= now, (at, now)' || fail "own.trace is in another time"
+
+# The engine's trace: operators, the threads that help, source layers with arrows to what does their work, live memory.
+circle2circle -O1 res/mobilenet_v2.origo net.circle 2>/dev/null || fail "net.circle"
+circle-interpreter --engine=fast --threads=2 --seed=1 --trace=fast.json net.circle >out 2>said || fail "--trace: $(<said)"
+/usr/bin/python3 - <<'END' || fail "fast.json is no trace of the run"
+import json
+trace = json.load(open('fast.json'))
+events = trace['traceEvents']
+of = lambda category, phase: [e for e in events if e['cat'] == category and e['ph'] == phase]
+operators, parts, layers = of('operator', 'X'), of('operator.part', 'X'), of('source.layer', 'X')
+assert trace['otherData']['model'] == 'net.circle' and len(operators) == 65, len(operators)
+assert len({e['tid'] for e in operators}) == 1 and parts and {e['tid'] for e in parts}.isdisjoint({operators[0]['tid']})
+named = {(e['pid'], e['tid']) for e in events if e['name'] == 'thread_name'}
+assert {(e['pid'], e['tid']) for e in operators + parts + layers} == named, named
+starts, ends = ({e['id']: e for e in of('source.layer', phase)} for phase in 'sf')
+assert len(starts) == len(layers) and starts.keys() == ends.keys()
+ran = [e for e in operators if e['dur'] > 0]
+assert {e['args']['source'] for e in layers} == {i for e in ran for i in e['args']['origins']}
+for i, end in ends.items():
+    assert any(e['ts'] <= end['ts'] <= e['ts'] + e['dur'] and end['name'] in e['args']['sources'] for e in ran), end
+live = [e['args']['bytes'] for e in of('memory', 'C')]
+assert len(live) == 65 and max(live) > 400000 > live[-1] > 0, live
+END
+origin-dump --join fast.json --json net.circle | /usr/bin/python3 -c 'import json, sys
+joined, trace = json.load(sys.stdin), json.load(open("fast.json"))
+whole = sum(e["dur"] for e in trace["traceEvents"] if e["cat"] == "operator" and e["ph"] == "X")
+assert abs(joined["total_ns"] / 1e3 - whole) < 1 and joined["attributed_ns"] == joined["total_ns"], (joined["total_ns"], whole)' || fail "fast.json is joined otherwise"
+# It tells the model that it is of.
+/usr/bin/python3 - >samples.txt <<'END'
+import json
+for e in json.load(open('fast.json'))['traceEvents']:
+    if e['cat'] == 'operator' and e['ph'] == 'X' and e['dur'] > 1:
+        print(f"net 1/{e['tid']} {(e['ts'] + e['dur'] / 2) / 1e6:.7f}: 1000 cpu-clock:u: 7f0 f (/net)")
+END
+origo profile --layers=fast.json samples.txt --json >out 2>said || fail "origo profile --layers: $(<said)"
+[[ $(grep -c '"match":"exact"' out) == "$(wc -l <samples.txt)" ]] && grep -q '"unattributed_ns": 0' out || fail "origo profile --layers: $(<out)"
 
 # Two results of one source.
 origin-dump --join one.csv --json while.circle >own.times

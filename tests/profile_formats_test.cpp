@@ -397,6 +397,34 @@ subgraph @main(%x: f32[1,8,8,4]) -> (%y) {
   EXPECT_EQ(join.overhead, 10'000'000u);
 }
 
+// Six of one type, and five rows: which has none is what costs tell.
+TEST(ProfileFormats, WhatNothingElseTellsCostsTell) {
+  static const Written model(R"(origo 1
+model circle
+subgraph @main(%k: f32[100], %l: f32[200], %m: f32[10], %n: f32[3000], %o: f32[50], %p: f32[1000]) -> (%a, %b, %c, %d, %e, %f) {
+  %a: f32[100] = ADD(%k, %k)
+  %b: f32[200] = ADD(%l, %l)
+  %c: f32[10] = ADD(%m, %m)
+  %d: f32[3000] = ADD(%n, %n)
+  %e: f32[50] = ADD(%o, %o)
+  %f: f32[1000] = ADD(%p, %p)
+}
+)");
+  std::string rows = head + line("TfLiteXNNPackDelegate", "60", 10, "[a, b, c, d, e, f]:6") +
+                     "\nNumber of nodes executed: 1\nDelegate internal:\n" + head;
+  unsigned step = 0;
+  for (const char *time : {"1", "2", "30", "0.5", "10"})
+    rows += line("DelegateOpInvoke", time, 10, "Delegate/Add (ND, F32):" + std::to_string(step++));
+  Join join = model.join(rows);
+  step = 0;
+  for (uint32_t op : {0, 1, 3, 4, 5}) {
+    const JoinedRow *row = rowOf(join, "Delegate/Add (ND, F32):" + std::to_string(step++));
+    ASSERT_TRUE(row);
+    EXPECT_EQ(row->operators, std::vector<uint32_t>{op});
+  }
+  EXPECT_EQ(rowOf(join, "Delegate/Add (ND, F32):2")->match, Match::Aligned);
+}
+
 TEST(ProfileFormats, ANodeWithoutANameHasWhatNoOtherHas) {
   std::string text = sample("xnnpack_rows.txt");
   for (size_t at; (at = text.find("[probabilities]:65")) != std::string::npos;)

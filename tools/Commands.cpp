@@ -14,6 +14,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -361,7 +362,24 @@ int profileHere(const Call &call, std::vector<std::string> measuring, std::vecto
   return runTool(call, "origin-dump", telling, Then::GoesOn);
 }
 
+/// The model that a trace of ours is of; what has none is said where the trace is read.
+std::string modelOfTrace(const std::string &path) {
+  auto file = llvm::MemoryBuffer::getFile(path);
+  auto trace = file ? llvm::json::parse((*file)->getBuffer()) : llvm::json::Value(nullptr);
+  if (!trace)
+    llvm::consumeError(trace.takeError());
+  const auto *other = trace && trace->getAsObject() ? trace->getAsObject()->getObject("otherData") : nullptr;
+  return other ? other->getString("model").value_or("").str() : "";
+}
+
 int profile(Call &call) {
+  if (auto layers = call.has("layers") && call.arguments.size() == 1 ? call.take("layers") : std::nullopt) {
+    std::string model = modelOfTrace(*layers);
+    if (model.empty())
+      return usage(call, "needs MODEL beside the samples, for " + printable(*layers, 200) + " does not tell it");
+    return runTool(call, "origin-dump",
+                   joined(call.options(), {"--layers=" + *layers, "--join=" + call.arguments[0], "--", model}));
+  }
   if (call.arguments.empty() || call.arguments.size() > 2)
     return usage(call, "needs MODEL, and may be given the PROFILE of a device");
   if (call.arguments.size() == 2) {
@@ -370,6 +388,7 @@ int profile(Call &call) {
     return runTool(call, "origin-dump",
                    joined(call.options(), {"--join=" + call.arguments[1], "--", call.arguments[0]}));
   }
+  auto trace = call.take("trace"); // of the run, not of what is told
   auto measuring = optionsOf("circle-interpreter"), telling = optionsOf("origin-dump");
   auto measures = [&](llvm::StringRef name) { return findOption(measuring, name) != nullptr; };
   bool alsoTells = !call.options([&](llvm::StringRef name) { return !measures(name); }).empty();
@@ -379,6 +398,8 @@ int profile(Call &call) {
     words.push_back("--engine=fast");
   if (!call.hasAny({"seed", "inputs"}))
     words.push_back("--seed=1");
+  if (trace)
+    words.push_back("--trace=" + *trace);
   if (alsoTells)
     return profileHere(call, std::move(words),
                        call.options([&](llvm::StringRef name) { return findOption(telling, name); }));
@@ -560,6 +581,8 @@ const std::vector<Command> &frontCommands() {
        "  origo profile net.optimized.tflite --against=net.tflite --fail-if-slower=5%\n"
        "                                                  in turn with another one: which layers became slower\n"
        "  origo profile net.optimized.tflite --by=scope   told of each scope of names\n"
+       "  origo profile net.optimized.tflite --trace=trace.json      for Perfetto and chrome://tracing\n"
+       "  origo profile --layers=trace.json perf.txt      samples of perf script, by thread and time\n"
        "  origo profile net.circle device.csv --by=operator\n"
        "  origo profile net.circle device.csv --json > net.join.json\n",
        {"circle-interpreter", "origin-dump"},

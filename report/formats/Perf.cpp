@@ -12,6 +12,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 
+#include <map>
+
 using namespace origo;
 using namespace origo::report;
 using llvm::StringRef;
@@ -25,10 +27,12 @@ bool isClock(StringRef event) { return event.starts_with("cpu-clock") || event.s
 struct Sample {
   StringRef period, event, code;
   StringRef seconds, fraction; ///< its time
+  std::optional<uint64_t> thread;
 
   static std::optional<Sample> of(StringRef line) {
     // The time is the first word that is a number with a point and ends with a colon: the program's name may be
-    // anything.
+    // anything. "17/18", process and thread, or the thread alone stands before it.
+    std::optional<uint64_t> thread;
     for (StringRef rest = line; !rest.empty();) {
       rest = rest.ltrim(" \t");
       StringRef word = rest.take_until([](char c) { return c == ' ' || c == '\t'; });
@@ -36,9 +40,14 @@ struct Sample {
       auto [seconds, fraction] = word.split('.');
       if (!fraction.consume_back(":") || seconds.empty() || fraction.empty() ||
           seconds.find_first_not_of("0123456789") != StringRef::npos ||
-          fraction.find_first_not_of("0123456789") != StringRef::npos)
+          fraction.find_first_not_of("0123456789") != StringRef::npos) {
+        uint64_t number = 0;
+        if (!word.rsplit('/').second.getAsInteger(10, number) || !word.getAsInteger(10, number))
+          thread = number;
         continue;
+      }
       Sample sample;
+      sample.thread = thread;
       sample.seconds = seconds;
       sample.fraction = fraction;
       rest = rest.ltrim(" \t");
@@ -179,8 +188,41 @@ struct Interval {
   uint64_t begin, end;
   size_t row; ///< of the profile
 };
+/// By thread. Those of threads that help come a second time: `whole` has each once.
+struct Intervals {
+  std::map<uint64_t, std::vector<Interval>> byThread;
+  std::vector<Interval> whole;
 
-llvm::Error readIntervals(StringRef trace, Profile &profile, std::vector<Interval> &intervals) {
+  void sort() {
+    // Where one operator runs within another, that counts: the one that began last.
+    auto inOrder = [](const Interval &a, const Interval &b) {
+      return std::pair(a.begin, ~a.end) < std::pair(b.begin, ~b.end);
+    };
+    llvm::stable_sort(whole, inOrder);
+    for (auto &[thread, list] : byThread)
+      llvm::stable_sort(list, inOrder);
+  }
+};
+
+/// The intervals that samples lie in, asked for in order of time.
+class Timeline {
+public:
+  explicit Timeline(llvm::ArrayRef<Interval> intervals) : intervals(intervals) {}
+  const Interval *at(uint64_t time) {
+    for (; next < intervals.size() && intervals[next].begin <= time; ++next)
+      open.push_back(&intervals[next]);
+    while (!open.empty() && open.back()->end < time)
+      open.pop_back();
+    return open.empty() ? nullptr : open.back();
+  }
+
+private:
+  llvm::ArrayRef<Interval> intervals;
+  size_t next = 0;
+  std::vector<const Interval *> open;
+};
+
+llvm::Error readIntervals(StringRef trace, Profile &profile, Intervals &intervals) {
   if (llvm::Error error = checkJson(trace))
     return error;
   nlohmann::json file = nlohmann::json::parse(trace.begin(), trace.end());
@@ -213,29 +255,28 @@ llvm::Error readIntervals(StringRef trace, Profile &profile, std::vector<Interva
       if (!row.tensor.empty())
         row.rawName = row.tensor;
     }
-    intervals.push_back({static_cast<uint64_t>(from * 1e3), static_cast<uint64_t>((from + took) * 1e3), found->second});
+    Interval is{static_cast<uint64_t>(from * 1e3), static_cast<uint64_t>((from + took) * 1e3), found->second};
+    if (const auto *thread = number(event, "tid"); thread && thread->is_number_unsigned())
+      intervals.byThread[thread->get<uint64_t>()].push_back(is);
+    if (!event.contains("cat") || event["cat"] != "operator.part")
+      intervals.whole.push_back(is);
   }
-  // Where one operator runs within another, that counts: the one that began last.
-  llvm::stable_sort(intervals, [](const Interval &a, const Interval &b) {
-    return std::pair(a.begin, ~a.end) < std::pair(b.begin, ~b.end);
-  });
-  return intervals.empty() ? makeError("has no operator: circle-interpreter --profile=FILE writes such traces")
-                           : llvm::Error::success();
+  intervals.sort();
+  return intervals.whole.empty() ? makeError("has no operator: circle-interpreter --profile=FILE writes such traces")
+                                 : llvm::Error::success();
 }
 
 } // namespace
 
-llvm::Expected<Profile> report::readPerfByLayers(StringRef text, StringRef trace) {
-  Profile profile;
-  profile.tool = "perf";
-  std::vector<Interval> intervals;
-  if (llvm::Error error = readIntervals(trace, profile, intervals))
-    return error;
-  struct Timed {
-    uint64_t time, period;
-  };
-  std::vector<Timed> samples;
-  bool isTime = true;
+namespace {
+
+struct Timed {
+  uint64_t time, period;
+  std::optional<uint64_t> thread;
+};
+
+/// All samples in order of time; `isTime`: their periods are times.
+llvm::Error readSamples(StringRef text, std::vector<Timed> &samples, bool &isTime) {
   for (size_t number = 1; !text.empty(); ++number) {
     auto [line, rest] = text.split('\n');
     text = rest;
@@ -251,22 +292,42 @@ llvm::Expected<Profile> report::readPerfByLayers(StringRef text, StringRef trace
                        ": the sample has no period, or no time; perf script -F +period writes it");
     }
     isTime &= isClock(sample->event);
-    samples.push_back({*time, *period});
+    samples.push_back({*time, *period, sample->thread});
   }
-  if (samples.empty())
-    return makeError("has no sample");
   llvm::stable_sort(samples, [](const Timed &a, const Timed &b) { return a.time < b.time; });
+  return samples.empty() ? makeError("has no sample") : llvm::Error::success();
+}
+
+} // namespace
+
+llvm::Expected<Profile> report::readPerfByLayers(StringRef text, StringRef trace) {
+  Profile profile;
+  profile.tool = "perf";
+  Intervals intervals;
+  std::vector<Timed> samples;
+  bool isTime = true;
+  if (llvm::Error error = readIntervals(trace, profile, intervals))
+    return error;
+  if (llvm::Error error = readSamples(text, samples, isTime))
+    return error;
+  // Threads have other numbers outside of a container: then time alone tells.
+  bool byThread = llvm::any_of(
+      samples, [&](const Timed &sample) { return sample.thread && intervals.byThread.count(*sample.thread); });
+  if (!byThread)
+    profile.notes.push_back("the samples and the trace have no thread in common: time alone tells the operator");
+  std::map<uint64_t, Timeline> ofThreads;
+  for (const auto &[thread, list] : intervals.byThread)
+    ofThreads.emplace(thread, list);
+  Timeline ofAll(intervals.whole);
   ProfileRow outside;
   outside.rawName = "(outside of operators)";
   outside.count = 0;
-  std::vector<const Interval *> open;
-  size_t next = 0;
   for (const Timed &sample : samples) {
-    for (; next < intervals.size() && intervals[next].begin <= sample.time; ++next)
-      open.push_back(&intervals[next]);
-    while (!open.empty() && open.back()->end < sample.time)
-      open.pop_back();
-    ProfileRow &row = open.empty() ? outside : profile.rows[open.back()->row];
+    auto own = ofThreads.find(sample.thread.value_or(0));
+    const Interval *found = !byThread                ? ofAll.at(sample.time)
+                            : own != ofThreads.end() ? own->second.at(sample.time)
+                                                     : nullptr;
+    ProfileRow &row = found ? profile.rows[found->row] : outside;
     ++row.count;
     if (llvm::Error error = addTime(row, sample.period))
       return error;

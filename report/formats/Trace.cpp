@@ -117,7 +117,10 @@ private:
   llvm::Error take(const json &event) {
     if (!event.is_object())
       return makeError("is not an object");
-    StringRef phase = textOf(event, "ph"), name = textOf(event, "name");
+    StringRef phase = textOf(event, "ph"), name = textOf(event, "name"), category = textOf(event, "cat");
+    // Of our own traces: threads that help an operator, whose time is counted once, and layers of the source.
+    if (category == "operator.part" || category == "source.layer")
+      return llvm::Error::success();
     if (phase == "X") {
       auto begin = timeOf(event, "ts"), length = timeOf(event, "dur");
       if (!begin || !length)

@@ -1,12 +1,14 @@
 #include "report/join/Align.h"
 
 #include "report/join/Kinds.h"
+#include "report/join/Split.h"
 
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
 #include <map>
 
 using namespace origo;
@@ -111,10 +113,15 @@ std::vector<OperatorFacts> report::factsOf(const Target &target, const FileGraph
         for (int32_t dim : *shape)
           dims.push_back(dim < 0 ? 0 : static_cast<uint64_t>(dim));
       is.shape = plainShape(dims);
+      is.cost = 1;
+      for (uint64_t dim : is.shape)
+        is.cost = dim > (uint64_t{1} << 40) / is.cost ? uint64_t{1} << 40 : is.cost * dim;
       is.isFloat = isFloat(*graph, tensor);
     });
     if (!inputs.empty() && inputs.front() >= 0)
       is.takesFloat = isFloat(*graph, inputs.front());
+    if (uint64_t products = macsOf(*graph, op).value_or(0))
+      is.cost = products;
     is.pointwise = isPointwise(*graph, op, is.op, inputs);
     is.hasActivation = hasActivation(is.op, graph->options(op));
   }
@@ -135,6 +142,8 @@ namespace {
 constexpr int agrees = 100, betterKernel = 20, otherKernel = -30, sameShape = 20, otherShape = -60, anchored = 400,
               unknownKind = 10, rowForNobody = -50, linkedAgrees = 40, linkedMissing = -10, stepMore = 40,
               stepMoreOdd = -30;
+// At most, and -2 at least: less than anything else, so that it decides what nothing else does.
+constexpr int likeCost = 2;
 constexpr int impossible = INT32_MIN / 4;
 
 int worthOf(const OperatorFacts &is, const SequenceRow &row, Agreement kind, const KernelWords &says) {
@@ -242,7 +251,7 @@ private:
     auto [words, isNew] = kernels.try_emplace(row.kind);
     if (isNew)
       words->second = KernelWords::of(row.kind);
-    int value = worthOf(is, row, kind, words->second);
+    int value = worthOf(is, row, kind, words->second) + worthOfCost(is, row, kind);
     size_t at = i; // what is linked follows
     for (const std::string &linked : row.linked) {
       bool follows = isLinked(at, linked);
@@ -250,6 +259,37 @@ private:
       at += follows;
     }
     return value;
+  }
+  /// Where the row is among those of its type, by time, and the operator among those of its own, by cost.
+  struct Ranks {
+    std::vector<double> times, costs; ///< ascending
+    static double of(llvm::ArrayRef<double> all, double one) {
+      return double(llvm::lower_bound(all, one) - all.begin() + (llvm::upper_bound(all, one) - all.begin())) / 2 /
+             double(all.size());
+    }
+  };
+  llvm::StringMap<Ranks> ranks; ///< by type of operator
+  int worthOfCost(const OperatorFacts &is, const SequenceRow &row, Agreement kind) {
+    constexpr size_t fewest = 4;
+    if (row.time <= 0 || is.cost == 0 || kind != Agreement::Agrees)
+      return 0;
+    auto [found, isNew] = ranks.try_emplace(is.op);
+    Ranks &all = found->second;
+    if (isNew) {
+      for (const OperatorFacts &other : operators)
+        if (other.op == is.op && other.cost)
+          all.costs.push_back(double(other.cost));
+      for (const auto &step : steps)
+        for (const SequenceRow &other : step)
+          if (other.time > 0 && agreementOf(other.kind, is.op) == Agreement::Agrees)
+            all.times.push_back(other.time);
+      llvm::sort(all.costs);
+      llvm::sort(all.times);
+    }
+    if (all.costs.size() < fewest || all.times.size() < fewest)
+      return 0;
+    double apart = std::fabs(Ranks::of(all.times, row.time) - Ranks::of(all.costs, double(is.cost)));
+    return likeCost - std::min(2 * likeCost, static_cast<int>(apart * 8));
   }
   bool isLinked(size_t at, const std::string &kind) {
     return at + 1 < operators.size() && agreementOf(kind, operators[at + 1].op) == Agreement::Agrees &&
@@ -427,7 +467,7 @@ private:
         const SequenceRow &is = steps[n + k][row];
         bool known = is.anchor || k || agreementOf(is.kind, operators[i].op) == Agreement::Agrees;
         int margin = std::clamp(total - second[n + k], 0, 100);
-        placed.certain = known && margin > 0;
+        placed.certain = known && margin >= 2 * likeCost; // one cost that fits by chance makes no less
         placed.score = static_cast<unsigned>(std::clamp((is.anchor ? 60
                                                          : k       ? 45
                                                                    : std::clamp(value, 0, agrees + betterKernel) / 2) +

@@ -10,8 +10,8 @@
 #include <vector>
 
 /// Sequences of rows that say types and no indices, aligned to the operators that they come from: as many as possible
-/// agree, in order. What a runtime takes into a neighbour (a PAD, an activation) has no row; what it does in several
-/// steps has several.
+/// agree, in order; of operators of one type, those that cost more have the rows that take longer. What a runtime takes
+/// into a neighbour (a PAD, an activation) has no row; what it does in several steps has several.
 namespace origo::report {
 
 /// What aligning needs to know of an operator of the written model.
@@ -23,6 +23,7 @@ struct OperatorFacts {
   std::optional<bool> pointwise;           ///< a window of 1 and strides of 1
   bool hasActivation = false;              ///< a fused one
   bool constant = false;                   ///< all its operands are
+  uint64_t cost = 0;                       ///< multiply-accumulates, or else elements of the first result
   unsigned operands = 0, results = 0;
   std::vector<uint32_t> producers, consumers; ///< indices in its subgraph
 };
@@ -35,6 +36,7 @@ struct SequenceRow {
   std::vector<std::string> linked; ///< types that are computed with it
   std::vector<uint64_t> shape;     ///< as OperatorFacts has it; empty: not said
   std::optional<uint32_t> anchor;  ///< the position of the operator that the row is known to be about
+  double time = 0;                 ///< of a call; 0: not said
 };
 
 struct Placed {

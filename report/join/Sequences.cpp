@@ -26,7 +26,10 @@ std::vector<uint64_t> plainShape(const std::vector<uint64_t> &dims) {
 }
 
 SequenceRow sequenceRow(const ProfileRow &row) {
-  return {kindOf(row).str(), row.linked, plainShape(row.shape), std::nullopt};
+  double time = row.isSummed() || row.metric == "delegate_time"
+                    ? double(row.value) / double(std::max<uint64_t>(row.count, 1))
+                    : 0;
+  return {kindOf(row).str(), row.linked, plainShape(row.shape), std::nullopt, time};
 }
 
 void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> facts, uint32_t subgraph, bool certain) {

@@ -42,6 +42,12 @@ OperatorShapes shapesOf(const FileGraph &graph, uint32_t op) {
   return shapes;
 }
 
+} // namespace
+
+std::optional<uint64_t> report::macsOf(const FileGraph &graph, uint32_t op) { return macs(shapesOf(graph, op)); }
+
+namespace {
+
 uint64_t bytesOf(const FileGraph &graph, int32_t tensor) {
   if (tensor < 0)
     return 0;

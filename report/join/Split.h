@@ -6,6 +6,7 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
+#include <optional>
 #include <set>
 
 /// How the time of an operator is divided among the source operators that it does the work of.
@@ -16,6 +17,9 @@ enum class SplitRule { Macs, Bytes, Equal, Measured };
 /// The parts of `total` in proportion to the weights, which are positive; what division leaves over goes to the first
 /// parts, one each. The parts add up to `total`.
 std::vector<uint64_t> divide(uint64_t total, llvm::ArrayRef<uint64_t> weights);
+
+/// Multiply-accumulates of an operator of a file, as far as its shapes tell them.
+std::optional<uint64_t> macsOf(const origin::FileGraph &graph, uint32_t op);
 
 /// The weights of source operators. The source's shapes are not in the map, so without the source model they are taken
 /// from the written one as far as that tells them.

@@ -13,6 +13,12 @@ const profiler = new Profiler(modules);
 const failures = [];
 const fail = (what) => { failures.push(what); console.log(`FAILED: ${what}`); };
 
+/** Of what is not merged. */
+function shares({ right, wrong, unknown, none }) {
+  const share = (part) => `${(100 * part / Math.max(1, right + wrong + none + unknown)).toFixed(2)} %`;
+  return `${share(right)} on operators of that type, ${share(unknown)} on operators that have no row alone, ${share(wrong)} on others, ${share(none)} on none`;
+}
+
 /** A type without the order of dimensions: a sparse network is run with channels first as a whole, a part of it is not. */
 const plain = (kind) => kind.replace(/\((N[CHW]+2)?N[CHW]+, /, '(');
 
@@ -47,7 +53,9 @@ async function judge(name, model) {
     fail(`${name}: is not joined`);
     return null;
   }
-  const sums = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 }; // rows: how long each takes differs from run to run
+  // Rows are judged by their number, for how long each takes differs from run to run; their time is told.
+  const sums = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 }, times = { ...sums };
+  const count = (verdict, row) => { ++sums[verdict]; times[verdict] += row.ns; };
   const known = new Map(), nodes = (summary.split('Delegate internal')[0].split('Top by')[0].match(/\tTfLiteXNNPackDelegate\t| TfLiteXNNPackDelegate\t/g) ?? []).length;
   const places = [];
   let total = 0;
@@ -58,18 +66,18 @@ async function judge(name, model) {
     if (row.match === 'exact') fail(`${name}: ${row.raw_name} is exact`);
     const operators = row.partition ?? (row.op_index === null ? [] : [row.op_index]);
     if (row.subgraph || !operators.length) {
-      ++sums[operators.length ? 'unknown' : 'none'];
+      count(operators.length ? 'unknown' : 'none', row);
       continue;
     }
     const kinds = [];
     for (const index of operators) kinds.push(await kindsOf(model, index, known));
     const right = kinds.some((set) => set.has(plain(found[1]))), untold = kinds.some((set) => !set.size);
     if (row.match === 'merged') {
-      ++sums.merged;
+      count('merged', row);
       if (!right && !untold) fail(`${name}: ${row.raw_name} is merged over ${operators}, none of which is of that type`);
       continue;
     }
-    ++sums[right ? 'right' : untold ? 'unknown' : 'wrong'];
+    count(right ? 'right' : untold ? 'unknown' : 'wrong', row);
     if (!right && !untold) console.log(`${name}: ${row.raw_name} on ${operators}, which have ${kinds.map((set) => [...set])}`);
     places.push([Number(found[2]), Math.max(...operators)]);
   }
@@ -80,11 +88,11 @@ async function judge(name, model) {
   // Within one node, rows go with operators.
   places.sort((a, b) => a[0] - b[0]);
   if (nodes === 1 && places.some(([, operator], i) => i && operator < places[i - 1][1])) fail(`${name}: rows change their order`);
-  return sums;
+  return { sums, times };
 }
 
 let profiled = 0;
-const all = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 };
+const all = { right: 0, wrong: 0, unknown: 0, none: 0, merged: 0 }, allTime = { ...all };
 for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   if (fs.statSync(source).size > mostBytes) continue;
   const before = path.join(work, 'before.tflite'), after = path.join(work, 'after.tflite');
@@ -93,15 +101,14 @@ for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   if (written.status || write('-O1', after).status) continue; // every_model.sh looks at these
   if (Number(/ (\d+) operators/.exec(written.stderr)?.[1] ?? 0) > mostOperators) continue;
   for (const [level, model] of [['-O0', before], ['-O1', after]]) {
-    const sums = await judge(`${path.basename(source)} ${level}`, model);
-    if (!sums) continue;
+    const judged = await judge(`${path.basename(source)} ${level}`, model);
+    if (!judged) continue;
     ++profiled;
-    for (const key of Object.keys(all)) all[key] += sums[key];
+    for (const key of Object.keys(all)) { all[key] += judged.sums[key]; allTime[key] += judged.times[key]; }
+    if (process.env.ORIGO_THOROUGH === '2') console.log(`${path.basename(source)} ${level}: ${shares(judged.times)}`);
   }
 }
-const share = (part) => `${(100 * part / Math.max(1, all.right + all.wrong + all.none + all.unknown)).toFixed(2)} %`;
-console.log(`${which}: ${profiled} profiles with rows of delegates; of the rows that are not merged ${share(all.right)} on operators of that type, ` +
-  `${share(all.unknown)} on operators that have no row alone, ${share(all.wrong)} on others, ${share(all.none)} on none`);
+console.log(`${which}: ${profiled} profiles with rows of delegates; of the rows that are not merged ${shares(all)}; of their time ${shares(allTime)}`);
 const least = which === 'networks' ? 20 : (process.env.ORIGO_THOROUGH ?? '0') !== '0' ? 50 : 8;
 if (profiled < least) fail(`only ${profiled} profiles have rows of delegates`);
 process.exit(failures.length ? 1 : 0);
