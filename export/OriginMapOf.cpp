@@ -111,6 +111,7 @@ const origin::OperatorRow &MapOfModel::operatorRow(size_t subgraph, size_t index
   row.wide = word(op.wide());
   members(op.calls, row.calls);
   movedPast(op, row.movedPast);
+  row.inexact = op.inexact;
   row.lineages.clear();
   if (!op.lineages().empty() || llvm::any_of(op.operands(), [](const Use &use) { return use.lineage != 0; }))
     for (uint32_t i = 0; i < lineage::count(op); ++i) {
@@ -193,6 +194,7 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
   members(row.constant ? value.sourceTensors : IdSet(), row.tensors);
   members(row.constant ? value.sourceOperators : IdSet(), row.operators);
   row.syntheticReason = row.constant ? word(value.synthetic()) : origin::Word();
+  row.inexact = value.inexact;
   row.lineages.clear();
   row.expression =
       row.constant && model.expressions && !isMoved(value) ? expressionText(*model.expressions, value) : "";
@@ -207,6 +209,7 @@ const origin::TensorRow &MapOfModel::tensorRow(size_t subgraph, size_t index) {
     origin::MapRelation &out = row.relations[count++];
     out.tensor = relation.tensor;
     out.exact = taint.exact(value, relation);
+    out.inherited = relation.exact && !out.exact;
     out.lineage = relation.lineage;
     out.steps = steps(relation, value);
   }
@@ -336,12 +339,18 @@ void MapOfModel::ledger(llvm::function_ref<void(const origin::MapLedgerRow &)> v
     out.rewrite = row.rewrite;
     out.partFile = row.part ? word(row.part->file) : origin::Word();
     out.partFingerprint = row.part ? word(row.part->fingerprint) : origin::Word();
-    out.operators.clear();
-    for (const Operator *op : row.operators)
-      out.operators.push_back({op->subgraph()->index, op->index});
-    out.tensors.clear();
-    for (const Value *value : row.values)
-      out.tensors.push_back({value->subgraph()->index, value->index});
+    auto places = [](const LedgerRow &from, auto &operators, auto &tensors) {
+      operators.clear();
+      for (const Operator *op : from.operators)
+        operators.push_back({op->subgraph()->index, op->index});
+      tensors.clear();
+      for (const Value *value : from.values)
+        tensors.push_back({value->subgraph()->index, value->index});
+    };
+    places(row, out.operators, out.tensors);
+    out.ledTo.reset();
+    if (row.led && (row.operators != row.led->operators || row.values != row.led->values))
+      places(*row.led, out.ledTo.emplace().operators, out.ledTo->tensors);
     visit(out);
   });
   for (; extra != map.ledger.end(); ++extra)

@@ -25,12 +25,13 @@ Error bad(const Twine &what) {
 class MapReader {
 public:
   MapReader(const origin::OriginMap &map, bool dropConstants, Model &model, bool payloads)
-      : map(map), dropConstants(dropConstants), payloads(payloads), model(model) {}
+      : map(map), dropConstants(dropConstants), payloads(payloads), tellsInexact(tells(map)), model(model) {}
   Error run();
 
 private:
   const origin::OriginMap &map;
   const bool dropConstants, payloads;
+  const bool tellsInexact; ///< what is inexact by itself, as maps of before do not
   Model &model;
   llvm::StringMap<llvm::StringRef> texts;
   bool unknownSteps = false, lostConstants = false;
@@ -49,6 +50,13 @@ private:
     return llvm::all_of(ids, [&](uint32_t id) { return id < count; });
   }
 
+  /// A file that was only converted does not say that the run knew the laws.
+  static bool tells(const origin::OriginMap &map) {
+    auto any = [](auto &rows) { return llvm::any_of(rows, [](auto &row) { return row.inexact; }); };
+    return map.target.laws >= 13 || llvm::any_of(map.target.subgraphs, [&](const origin::TargetSubgraph &graph) {
+             return any(graph.operators) || any(graph.tensors);
+           });
+  }
   Error operatorRow(const origin::OperatorRow &row, Operator &op);
   Error tensorRow(const origin::TensorRow &row, Value &value);
   bool soundSteps(const origin::MapRelation &relation, const Value &value) const;
@@ -81,6 +89,7 @@ Error MapReader::operatorRow(const origin::OperatorRow &row, Operator &op) {
     op.setWide(intern(row.wide));
   op.calls = model.sets.of(row.calls);
   op.setMovedPast(model.sets.of(row.movedPast));
+  op.inexact = row.inexact;
   for (const origin::MapLineage &one : row.lineages) {
     if (one.operands.size() != op.numOperands() || !known(one.operators, model.sourceOperators))
       return bad(place() + " has a lineage that it cannot have");
@@ -214,7 +223,8 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
       continue;
     if (relation.lineage > Relation::mostLineages)
       return bad(place() + " has a relation by a lineage that it cannot have");
-    value.relations.push_back({relation.tensor, steps(relation, *value.subgraph()), relation.exact, relation.lineage});
+    value.relations.push_back(
+        {relation.tensor, steps(relation, *value.subgraph()), relation.exact || relation.inherited, relation.lineage});
   }
   // An intermediate of an operator is no constant in the map, and may be one here: one that has no elements.
   if (!row.constant && value.isConstant())
@@ -222,9 +232,10 @@ Error MapReader::tensorRow(const origin::TensorRow &row, Value &value) {
       value.sourceTensors = model.sets.join(value.sourceTensors, model.sets.single(relation.tensor));
   if (value.relations.empty() && value.noRelation == NoRelation::None)
     value.noRelation = NoRelation::Approximated;
-  // Whatever a result is related to is equal but for rounding exactly if its producer is. What has none is so by
-  // itself.
-  if (!value.relations.empty() && !value.relations[0].exact) {
+  value.inexact = row.inexact;
+  // In a map of before, whatever a result is related to is equal but for rounding exactly if its producer is. What has
+  // none is so by itself.
+  if (!tellsInexact && !value.relations.empty() && !value.relations[0].exact) {
     if (Operator *producer = value.producer())
       producer->inexact = true;
     else
@@ -239,7 +250,8 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
                ", which the source does not have");
   if (row.run >= Tombstone::mostRuns)
     return bad("its ledger names run " + Twine(row.run) + ", and there are at most " + Twine(Tombstone::mostRuns));
-  bool leads = !row.operators.empty() || !row.tensors.empty();
+  const auto &ledTo = row.ledTo ? *row.ledTo : origin::MapLedgerRow::Places{row.operators, row.tensors};
+  bool leads = !ledTo.operators.empty() || !ledTo.tensors.empty();
   Destinations *into = leads ? model.addDestinations() : nullptr;
   Tombstone stone;
   stone.ofTensors = row.isTensor;
@@ -252,12 +264,12 @@ Error MapReader::ledgerRow(const origin::MapLedgerRow &row) {
   stone.into = into;
   if (!row.partFile.empty())
     stone.into = model.create(Part{intern(row.partFile), intern(row.partFingerprint)});
-  for (auto [graph, index] : row.operators) {
+  for (auto [graph, index] : ledTo.operators) {
     if (graph >= model.subgraphs.size() || index >= operators[graph].size())
       return bad("its ledger leads to an operator that is not there");
     into->add(*operators[graph][index]);
   }
-  for (auto [graph, index] : row.tensors) {
+  for (auto [graph, index] : ledTo.tensors) {
     if (graph >= model.subgraphs.size() || index >= model.subgraphs[graph]->values.size())
       return bad("its ledger leads to a tensor that is not there");
     into->add(*model.subgraphs[graph]->values[index]);

@@ -761,6 +761,7 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
       row.with = together.empty() ? together : sets.minus(together, sets.single(static_cast<uint32_t>(id)));
       if (ids == &operators && result != results.end() && result->first == id) {
         LedgerRow more = row;
+        more.led = &row;
         more.fate = tombstones[stone].fate;
         more.was = tombstones[stone].was;
         for (; result != results.end() && result->first == id; ++result)
@@ -773,10 +774,12 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         visit(more);
       } else if (ids == &tensors) {
         LedgerRow placed = row;
+        placed.led = &row;
         neighbours.place(placed);
         visit(placed);
       } else {
         LedgerRow placed = row;
+        placed.led = &row;
         if (row.fate == Fate::Identity || row.fate == Fate::Cancelled)
           neighbours.placeUnchanged(placed);
         neighbours.note(placed);

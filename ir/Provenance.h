@@ -266,8 +266,9 @@ struct LedgerRow {
   uint32_t run, rewrite;
   llvm::SmallVector<const Operator *, 1> operators;
   llvm::SmallVector<const Value *, 1> values;
-  const Part *part; ///< of the fate Elsewhere
-  IdSet with;       ///< of an operator that cancelled out: those that did together with it
+  const Part *part;               ///< of the fate Elsewhere
+  IdSet with;                     ///< of an operator that cancelled out: those that did together with it
+  const LedgerRow *led = nullptr; ///< where the rewrites have led it; null: nothing tells that apart from this row
 };
 
 } // namespace origo

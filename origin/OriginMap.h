@@ -251,7 +251,8 @@ struct MapRelation {
   uint32_t tensor = 0; ///< source tensor id
   MapSteps steps;
   bool exact = false;
-  uint32_t lineage = 0; ///< that says so, of the constant's, or of who computes the tensor
+  uint32_t lineage = 0;   ///< that says so, of the constant's, or of who computes the tensor
+  bool inherited = false; ///< it would be exact, but for what the tensor is computed from
   bool operator==(const MapRelation &) const = default;
 };
 
@@ -274,6 +275,7 @@ struct OperatorRow {
   std::vector<uint32_t> calls;
   std::vector<MapLineage> lineages; ///< where there are several, of it or of an operand; else empty
   std::vector<uint32_t> movedPast;  ///< source operators that it changed places with; ascending
+  bool inexact = false;             ///< computes in another order than the source, or from what another one computed
 };
 
 /// A row of `constants` or of `values`; which of the two it is, `constant` says.
@@ -289,6 +291,7 @@ struct TensorRow {
   /// Of a constant: how it was computed from constants of the source, as docs/origin-map.md says; empty: that is not
   /// told.
   std::string expression = {};
+  bool inexact = false; ///< of what nobody here computes: it was computed otherwise than in the source
 };
 
 struct TargetSubgraph {
@@ -332,6 +335,11 @@ struct MapLedgerRow {
   std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< into: [subgraph, index]
   Word partFile, partFingerprint;                                ///< fate `elsewhere`
   std::vector<uint32_t> with; ///< of an operator that cancelled out: those that did together with it
+  struct Places {
+    std::vector<std::pair<uint32_t, uint32_t>> operators, tensors; ///< as above
+    bool operator==(const Places &) const = default;
+  };
+  std::optional<Places> ledTo = {}; ///< by the rewrites, for a later run to go on from; none: as above
 };
 
 /// Source operator `user` could do without its operand number `operand`. That is a result of source operator `id`, or

@@ -362,7 +362,7 @@ llvm::Error Run::run() {
 } // namespace
 
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
-  model.laws = 12; // whatever a rewrite does without is noted, and what changes places
+  model.laws = 13; // whatever a rewrite does without is noted, what changes places, and what is inexact
   if (pipeline.empty())
     return llvm::Error::success();
   return Run(model, pipeline, store, options).run();

@@ -187,6 +187,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
         row.lineages.push_back({random.ids(operators, 3), {}, {random.below(3), random.below(300)}});
       if (random.oneIn(8))
         row.movedPast = random.ids(operators, 3);
+      row.inexact = random.oneIn(6);
       to.operators.push_back(row);
     }
     for (const SourceTensor &tensor : graph.tensors) {
@@ -198,6 +199,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       for (MapRelation &relation : row.relations) {
         relation.tensor = random.below(tensors);
         relation.exact = random.oneIn(2);
+        relation.inherited = random.oneIn(4);
         relation.lineage = random.oneIn(5) ? random.below(300) : 0;
         std::vector<MapStep> steps;
         if (random.oneIn(3))
@@ -205,6 +207,7 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
             steps.push_back(random.step());
         relation.steps = std::move(steps);
       }
+      row.inexact = random.oneIn(6);
       if (row.relations.empty())
         row.reason = random.oneIn(2) ? "split-sum" : "something-new";
       else if (row.constant)
@@ -237,6 +240,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
         row.operators.push_back({random.below(2), random.below(500)});
       for (uint32_t i = random.below(3); i--;)
         row.tensors.push_back({random.below(2), random.below(500)});
+      if (random.oneIn(6))
+        row.ledTo = {{{random.below(2), random.below(500)}}, {}};
       if (random.oneIn(6)) {
         row.partFile = "part1.circle";
         row.partFingerprint = "sha256:" + hex(random.digest());

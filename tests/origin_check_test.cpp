@@ -94,6 +94,59 @@ TEST(OriginCheck, WhatChangedPlacesSaysSo) {
   EXPECT_TRUE(lawsBroken(12, {{{0, 2}, {}, {}}})) << "what comes behind";
 }
 
+/// A constant that was moved likewise is not what was moved.
+TEST(OriginCheck, MovedConstantsAreNoneOfWhatIsMoved) {
+  using enum BuiltinOperator;
+  // TRANSPOSE, ADD of a constant became ADD of the moved constant, TRANSPOSE.
+  Graph source{
+      {{"x", {2, 1}}, {"p", {2}, {1, 0}, TensorType::INT32}, {"k", {1, 2}, {1, 2}}, {"t", {1, 2}}, {"y", {1, 2}}},
+      {{TRANSPOSE, {0, 1}, {3}}, {ADD, {3, 2}, {4}}},
+      {0},
+      {4}};
+  Graph target = source;
+  target.tensors[2].shape = target.tensors[3].shape = {2, 1};
+  target.operators = {{ADD, {0, 2}, {3}}, {TRANSPOSE, {3, 1}, {4}}};
+  for (bool tells : {true, false}) {
+    Case c({source}, {target});
+    c.op(0).origins = {1};
+    c.op(1).origins = {0};
+    c.op(0).movedPast = tells ? std::vector<uint32_t>{0} : std::vector<uint32_t>{};
+    for (uint32_t tensor : {0, 1, 4})
+      c.tensor(tensor).relations = {same(tensor)};
+    c.tensor(1).tensors = {1};
+    c.tensor(2).relations = {same(2, {step(MapStep::Permute, {1, 0})})};
+    c.tensor(2).tensors = {2};
+    c.tensor(2).operators = {0};
+    c.tensor(3).relations = {same(4, {step(MapStep::Permute, {1, 0})})};
+    c.gone(true, 3, "fused-away", {{0, 0}}, {});
+    c.map.target.laws = 12;
+    EXPECT_EQ(llvm::StringRef(words(c.violations())).contains("law 11"), !tells) << words(c.violations());
+  }
+}
+
+/// What is computed from something inexact is not exact, and has it from there.
+TEST(OriginCheck, WhatIsInexactIsInherited) {
+  using enum BuiltinOperator;
+  Graph graph{{{"x", {4}}, {"a", {4}}, {"y", {4}}}, {{EXP, {0}, {1}}, {TANH, {1}, {2}}}, {0}, {2}};
+  auto lawsBroken = [&](bool inexact, bool exact, bool inherited, uint32_t laws = 13) {
+    Case c = untouched({graph});
+    c.map.target.laws = laws;
+    c.op(0).inexact = inexact;
+    c.tensor(1).relations[0].exact = !inexact;
+    c.tensor(1).relations[0].inherited = inexact;
+    c.tensor(2).relations[0].exact = exact;
+    c.tensor(2).relations[0].inherited = inherited;
+    return llvm::StringRef(words(c.violations())).contains("law 8");
+  };
+  EXPECT_FALSE(lawsBroken(false, true, false));
+  EXPECT_FALSE(lawsBroken(true, false, true));
+  EXPECT_FALSE(lawsBroken(true, false, false)) << "by itself, too";
+  EXPECT_TRUE(lawsBroken(true, true, false)) << "exact behind what is not";
+  EXPECT_TRUE(lawsBroken(false, false, true)) << "from nowhere";
+  EXPECT_TRUE(lawsBroken(false, true, true)) << "exact and not";
+  EXPECT_FALSE(lawsBroken(true, true, false, 12)) << "a run that did not tell";
+}
+
 /// A scale goes behind a sum where all that is added up is scaled.
 TEST(OriginCheck, ScalesMovePastScaledSums) {
   using enum BuiltinOperator;
@@ -145,6 +198,18 @@ TEST(OriginCheck, WhatTheEleventhLawBrought) {
   Case before = optimised();
   before.op(3).syntheticReason = "layout-bridge";
   EXPECT_EQ(words(before.violations()), "") << "a run that did not know the law";
+}
+
+TEST(OriginCheck, LineagesAreInOrder) {
+  for (bool twice : {false, true}) {
+    Case c = optimised();
+    c.map.target.laws = 13;
+    c.op(3).syntheticReason = "quantize-border";
+    c.op(1).lineages = {{{Add}, {}, {0, 0}}, {{Add, Relu}, {}, {0, 0}}};
+    if (twice)
+      c.op(1).lineages.push_back(c.op(1).lineages.back());
+    EXPECT_EQ(llvm::StringRef(words(c.violations())).contains("out of order or twice"), twice) << words(c.violations());
+  }
 }
 
 TEST(OriginCheck, WhatCancelsSaysSoOfEachOther) {

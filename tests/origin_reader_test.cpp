@@ -196,8 +196,8 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
     TensorRow &to = known.target.subgraphs.at(row.subgraph).tensors.at(row.index);
     to.name = text(origo_tensor_name(&from, row.subgraph, row.index));
     std::vector<MapRelation> before = std::exchange(to.relations, list(row.relations));
-    for (size_t i = 0; i < std::min(before.size(), to.relations.size()); ++i) // by which lineage is not read
-      to.relations[i].lineage = before[i].lineage;
+    for (size_t i = 0; i < std::min(before.size(), to.relations.size()); ++i) // by which lineage is not read, nor from what it is inexact
+      to.relations[i].lineage = before[i].lineage, to.relations[i].inherited = before[i].inherited;
     to.reason = text(row.reason);
     to.syntheticReason = text(row.synthetic);
     to.tensors = list(row.tensors);
@@ -251,13 +251,15 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
   auto signatures = origo_signatures(&from);
   for (origo_signature row; origo_next_signature(&signatures, &row);)
     known.source.signatures.push_back({text(row.key), row.subgraph, list(row.inputs), list(row.outputs)});
-  std::deque<MapLedgerRow> rows = std::exchange(known.ledger, {}); // who cancelled out with what is not read
+  std::deque<MapLedgerRow> rows =
+      std::exchange(known.ledger, {}); // who cancelled out with what is not read, nor where it was led
   auto ledger = origo_ledger(&from);
   for (origo_gone row; origo_next_gone(&ledger, &row);)
     known.ledger.push_back(
         {bool(row.is_tensor), row.id, text(row.fate), text(row.was), text(row.pass), row.run, row.rewrite,
          list(row.operators), list(row.tensors), text(row.part_file), text(row.part_fingerprint),
-         rows.size() > known.ledger.size() ? rows[known.ledger.size()].with : std::vector<uint32_t>()});
+         rows.size() > known.ledger.size() ? rows[known.ledger.size()].with : std::vector<uint32_t>(),
+         rows.size() > known.ledger.size() ? rows[known.ledger.size()].ledTo : std::nullopt});
   known.unneeded.clear();
   auto unneeded = origo_all_unneeded(&from);
   for (origo_unneeded row; origo_next_unneeded(&unneeded, &row);)

@@ -220,6 +220,7 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
   checkFingerprints(map, target, source, report);
   checkProducers(context);
   checkLedger(context);
+  checkExact(context);
   if (context.source) {
     checkParents(context);
     checkRelations(context);

@@ -87,6 +87,7 @@ void checkProducers(CheckContext &context);                         ///< law 6
 void checkParents(CheckContext &context);                           ///< law 7
 void checkLedger(CheckContext &context);                            ///< law 8, first half
 void checkRelations(CheckContext &context);                         ///< law 8, second half
+void checkExact(CheckContext &context);                             ///< law 8, on what is exact
 void checkIdentity(CheckContext &context);                          ///< law 9
 void checkNeighbours(CheckContext &context);                        ///< law 11
 void checkInferred(CheckContext &context);                          ///< law 8, of maps that were found

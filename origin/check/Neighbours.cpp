@@ -14,7 +14,7 @@ class NeighbourCheck {
 public:
   explicit NeighbourCheck(CheckContext &context)
       : context(context), source(*context.source), target(context.target), order(target),
-        carriers(source.operators.size()) {
+        carriers(source.operators.size()), folded(source.operators.size()) {
     for (uint32_t op = 0; op < target.operators.size(); ++op) {
       if (const OperatorRow *row = context.operatorRow[op])
         for (uint32_t id : row->origins)
@@ -25,7 +25,7 @@ public:
         const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
         for (uint32_t id : row && row->constant ? llvm::ArrayRef(row->operators) : llvm::ArrayRef<uint32_t>())
           if (context.knownOperator(id))
-            carriers[id].push_back(op);
+            folded[id].push_back(op);
         // Nor has anything to be done again for who is given the result itself.
         for (const MapRelation &relation : row ? llvm::ArrayRef(row->relations) : llvm::ArrayRef<MapRelation>())
           if (int32_t maker = relation.steps.empty() && context.knownTensor(relation.tensor)
@@ -48,24 +48,29 @@ public:
               ask(op, *row, static_cast<uint32_t>(maker));
         });
     checkMoved();
-    auto members = [&](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { llvm::for_each(carriers[id], visit); };
+    auto members = [&](uint32_t group, llvm::function_ref<void(uint32_t)> visit) {
+      llvm::for_each(carriers[group / 2], visit);
+      if (group % 2)
+        llvm::for_each(folded[group / 2], visit);
+    };
     auto itself = [](uint32_t op, llvm::function_ref<void(uint32_t)> visit) { visit(op); };
     order.answer(questions, members, itself);
     for (const SourceOrder::Question &question : questions)
       if (!question.answer)
         context.report.add(11, [&] {
-          return context.writtenOperator(question.row) + " makes what needs " + context.sourceOperator(question.group) +
-                 ", but nothing in front of it has done that";
+          return context.writtenOperator(question.row) + " makes what needs " +
+                 context.sourceOperator(question.group / 2) + ", but nothing in front of it has done that";
         });
   }
 
 private:
   CheckContext &context;
   const FileGraph &source, &target;
-  SourceOrder order;                           ///< of the written file
-  std::vector<std::vector<uint32_t>> carriers; ///< by source operator
+  SourceOrder order;                                   ///< of the written file
+  std::vector<std::vector<uint32_t>> carriers, folded; ///< by source operator; the latter have it in a constant
   const bool tellsMoved = context.allKnew(12);
-  std::vector<SourceOrder::Question> questions; ///< group: source operator; row: operator of the written file
+  /// Group: twice the source operator, and 1 if constants count; row: operator of the written file.
+  std::vector<SourceOrder::Question> questions;
 
   void ask(uint32_t op, const OperatorRow &row, uint32_t maker) {
     uint32_t position = 0;
@@ -76,9 +81,18 @@ private:
         return;
       bool isNext = before == source.producer[tensor];
       bool told = isNext && tells(op, maker, before), need = isNext && tellsMoved;
-      if (!told && (need || !mayTrade(before, maker)) && !isSurelyInFront(before, op))
-        questions.push_back({static_cast<uint32_t>(before), op});
+      bool constantsCount = !need || !movesData(before);
+      if (!told && (need || !mayTrade(before, maker)) && !isSurelyInFront(before, op, constantsCount))
+        questions.push_back({2 * static_cast<uint32_t>(before) + constantsCount, op});
     });
+  }
+
+  /// It moves what is computed: a constant that was moved likewise has nothing of that.
+  bool movesData(uint32_t op) const {
+    int32_t data = -1;
+    bool isFirst = true;
+    source.forEachInput(op, [&](int32_t tensor) { data = std::exchange(isFirst, false) ? tensor : data; });
+    return moves(op) && data >= 0 && source.kind[data] != TensorKind::Constant;
   }
 
   /// Does it say that it changed places with what its work was given, or did a part of the same work in front of it?
@@ -170,10 +184,11 @@ private:
     return false;
   }
 
-  bool isSurelyInFront(uint32_t id, uint32_t op) const {
+  bool isSurelyInFront(uint32_t id, uint32_t op, bool constantsCount) const {
     constexpr size_t looked = 8;
-    return llvm::any_of(llvm::ArrayRef(carriers[id]).take_front(looked),
-                        [&](uint32_t carrier) { return order.surelyReaches(carrier, op); });
+    auto reaches = [&](uint32_t carrier) { return order.surelyReaches(carrier, op); };
+    return llvm::any_of(llvm::ArrayRef(carriers[id]).take_front(looked), reaches) ||
+           (constantsCount && llvm::any_of(llvm::ArrayRef(folded[id]).take_front(looked), reaches));
   }
 
   /// Who made an operand that is needed, identities left out; −1: nobody, or it cannot be told.

@@ -8,10 +8,9 @@
 
 /// Law 7, no invented parents: each origin lies on a path of the source graph to a tensor that the row's outputs equal,
 /// or, where an output equals none, to one that what is computed from it equals. And not all of these paths lead
-/// through tensors that the row's inputs equal: what comes before them has been done already. A source operator that
-/// was taken apart may share a part with another one: a row claims it if it computes something that a user claiming it
-/// goes on with. A movement that was behind another one, and is in front of it now, lies on the path of who took the
-/// other one over.
+/// through tensors that the row's inputs equal: what comes before them has been done already. Each
+/// lineage of a row is asked for itself. A movement that was behind another one, and is in front of it now, lies on the
+/// path of who took the other one over.
 using namespace origo;
 using namespace origo::origin;
 
@@ -22,6 +21,10 @@ public:
   explicit ParentCheck(CheckContext &context)
       : context(context), order(*context.source), loops(context.source->subgraphs.size()), member(order.nodeCount()),
         visited(order.nodeCount()) {
+    for (uint32_t op = 0; op < context.target.operators.size(); ++op)
+      if (const OperatorRow *row = context.operatorRow[op])
+        for (uint32_t lineage = 0; lineage < std::max<size_t>(row->lineages.size(), 1); ++lineage)
+          parts.push_back({op, lineage, row->lineages.empty() ? row->origins : row->lineages[lineage].operators});
     for (uint32_t op = 0; op < context.source->operators.size(); ++op)
       if (context.source->operatorName(op) == "WHILE")
         for (uint32_t graph : context.source->callees(op))
@@ -29,16 +32,12 @@ public:
   }
 
   void run() {
-    size_t wide = 0, rows = context.target.operators.size();
-    for (uint32_t op = 0; op < rows; ++op) {
-      const OperatorRow *row = context.operatorRow[op];
-      if (!row)
-        continue;
-      if (!row->wide.empty())
-        ++wide;
-      else if (allOutputsRelated(op) || (!row->origins.empty() && findFurtherEnds(op)))
-        askNearby(op, *row), checkBehind(op, *row);
-    }
+    size_t wide = llvm::count_if(context.operatorRow, [](auto *row) { return row && !row->wide.empty(); }),
+           rows = context.target.operators.size();
+    for (uint32_t part = 0; part < parts.size(); ++part)
+      if (context.operatorRow[parts[part].op]->wide.empty() &&
+          (allOutputsRelated(parts[part]) || (!parts[part].origins.empty() && findFurtherEnds(part))))
+        askNearby(part), checkBehind(part);
     if (wide * 50 > rows)
       context.report.add(7, [&] {
         return std::to_string(wide) + " of " + std::to_string(rows) +
@@ -46,59 +45,67 @@ public:
       });
 
     auto itself = [](uint32_t id, llvm::function_ref<void(uint32_t)> visit) { visit(id); };
-    auto ends = [&](uint32_t op, llvm::function_ref<void(uint32_t)> visit) { forEachEnd(op, visit); };
+    auto ends = [&](uint32_t part, llvm::function_ref<void(uint32_t)> visit) { forEachEnd(part, visit); };
     order.answer(open, itself, ends);
     llvm::erase_if(open, [](const SourceOrder::Question &question) { return question.answer; });
     if (!open.empty())
-      askForDuplicates(ends);
-    for (auto [op, id] : behind)
-      if (!settled.contains({op, id}))
-        context.report.add(7, [&, op = op, id = id] {
-          return context.writtenOperator(op) + " claims " + context.sourceOperator(id) +
+      judgeOpen(ends);
+    for (auto [part, id] : behind)
+      if (!settled.contains({part, id}))
+        context.report.add(7, [&, part = part, id = id] {
+          return context.writtenOperator(parts[part].op) + " claims " + context.sourceOperator(id) +
                  ", which comes before all that the operator is given";
         });
   }
 
 private:
+  /// An operator of the written file as one of the equals that it stands for.
+  struct Part {
+    uint32_t op, lineage;
+    llvm::ArrayRef<uint32_t> origins;
+  };
   CheckContext &context;
+  std::vector<Part> parts;
   SourceOrder order;
   std::vector<std::vector<uint32_t>> loops; ///< by subgraph of the source: those whose body it is
-  std::vector<uint32_t> member, visited;    ///< by node: op + 1 of the row whose search marked it
+  std::vector<uint32_t> member, visited;    ///< by node: 1 + the part whose search marked it
   static constexpr uint32_t outside = ~0u;  ///< who uses an output of a subgraph
   std::vector<std::vector<uint32_t>> users; ///< by tensor of the written file; filled in when it is first needed
-  llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by operator with an unrelated output
+  llvm::DenseMap<uint64_t, llvm::SmallVector<uint32_t, 2>> furtherEnds; ///< by part with an unrelated output
   std::vector<uint32_t> classes; ///< of duplicates, by source operator; made when it is first needed
-  std::vector<std::pair<uint32_t, uint32_t>> behind;     ///< operator of the written file, and one it claims
+  std::vector<std::pair<uint32_t, uint32_t>> behind;     ///< part, and a source operator that it claims
   llvm::DenseSet<std::pair<uint64_t, uint64_t>> settled; ///< likewise, what is reported already, or excused
-  std::vector<SourceOrder::Question> open;               ///< group: source operator; row: operator of the written file
+  std::vector<SourceOrder::Question> open;               ///< group: source operator; row: part
 
-  bool allOutputsRelated(uint32_t op) const {
+  bool allOutputsRelated(const Part &part) const {
     bool any = false, all = true;
-    context.target.forEachOutput(op, [&](int32_t tensor) {
-      if (tensor < 0)
-        return;
-      any = true;
-      const TensorRow *row = context.tensorRow[tensor];
-      all = all && row && !row->relations.empty();
+    context.target.forEachOutput(part.op, [&](int32_t tensor) {
+      if (tensor >= 0)
+        any = true, all = all && isRelated(tensor, part.lineage);
     });
     return any && all;
   }
 
-  /// Calls `visit` with the source operators that produce what the outputs of `op` are related to.
-  void forEachEnd(uint32_t op, llvm::function_ref<void(uint32_t)> visit) const {
-    if (auto further = furtherEnds.find(op); further != furtherEnds.end()) {
+  bool isRelated(uint32_t tensor, uint32_t lineage) const {
+    const TensorRow *row = context.tensorRow[tensor];
+    return row && llvm::any_of(row->relations, [&](const MapRelation &one) { return one.lineage == lineage; });
+  }
+
+  /// Calls `visit` with the source operators that produce what the outputs of the part are related to.
+  void forEachEnd(uint32_t part, llvm::function_ref<void(uint32_t)> visit) const {
+    if (auto further = furtherEnds.find(part); further != furtherEnds.end()) {
       llvm::for_each(further->second, visit);
       return;
     }
-    context.target.forEachOutput(op, [&](int32_t tensor) {
+    context.target.forEachOutput(parts[part].op, [&](int32_t tensor) {
       if (tensor >= 0)
-        forEachProducer(tensor, visit);
+        forEachProducer(tensor, parts[part].lineage, visit);
     });
   }
 
-  void forEachProducer(uint32_t tensor, llvm::function_ref<void(uint32_t)> visit) const {
+  void forEachProducer(uint32_t tensor, uint32_t lineage, llvm::function_ref<void(uint32_t)> visit) const {
     for (const MapRelation &relation : context.tensorRow[tensor]->relations) {
-      if (!context.knownTensor(relation.tensor))
+      if (!context.knownTensor(relation.tensor) || relation.lineage != lineage)
         continue;
       if (int32_t producer = context.source->producer[relation.tensor]; producer >= 0)
         visit(static_cast<uint32_t>(producer));
@@ -122,44 +129,68 @@ private:
             users[tensor].push_back(outside);
   }
 
-  /// Follows what is computed from `op` up to tensors that equal something. False: there are none, or not all of what
-  /// comes of it is seen, for it leaves the subgraph or goes far.
-  bool findFurtherEnds(uint32_t op) {
+  /// Which lineage of the tensor does a lineage of its user use?
+  uint32_t used(uint32_t user, uint32_t lineage, unsigned operand) const {
+    const OperatorRow *row = context.operatorRow[user];
+    if (!row || lineage >= row->lineages.size() || operand >= row->lineages[lineage].operands.size())
+      return 0;
+    return row->lineages[lineage].operands[operand];
+  }
+
+  /// Follows what is computed from the part up to tensors that equal something. False: there are none, or not all of
+  /// what comes of it is seen, for it leaves the subgraph or goes far.
+  bool findFurtherEnds(uint32_t part) {
     constexpr size_t farthest = 256;
     if (users.empty())
       findUsers();
-    llvm::SmallVector<uint32_t, 8> reached{op}, ends;
+    using Place = std::pair<uint32_t, uint32_t>; // operator and lineage
+    llvm::SmallVector<Place, 8> reached{{parts[part].op, parts[part].lineage}};
+    llvm::SmallVector<uint32_t, 8> ends;
     bool unseen = false;
+    auto follow = [&](uint32_t user, int32_t tensor, uint32_t lineage) {
+      const OperatorRow *row = context.operatorRow[user];
+      for (uint32_t own = 0; own < std::max<size_t>(row ? row->lineages.size() : 0, 1); ++own) {
+        unsigned operand = 0;
+        bool uses = false;
+        context.target.forEachInput(user, [&](int32_t input) {
+          uses |= input == tensor && used(user, own, operand) == lineage;
+          ++operand;
+        });
+        if (uses && !llvm::is_contained(reached, Place(user, own)))
+          reached.emplace_back(user, own);
+      }
+    };
     for (size_t i = 0; i < reached.size() && !unseen; ++i) {
+      auto [op, lineage] = reached[i];
       bool any = false;
-      context.target.forEachOutput(reached[i], [&](int32_t tensor) {
+      context.target.forEachOutput(op, [&, lineage = lineage](int32_t tensor) {
         if (tensor < 0)
           return;
         any = true;
-        const TensorRow *row = context.tensorRow[tensor];
-        if (row && !row->relations.empty())
-          return forEachProducer(tensor, [&](uint32_t producer) { ends.push_back(producer); });
+        if (isRelated(tensor, lineage))
+          return forEachProducer(tensor, lineage, [&](uint32_t producer) { ends.push_back(producer); });
         unseen |= users[tensor].empty() || llvm::is_contained(users[tensor], outside);
         for (uint32_t user : users[tensor])
-          if (user != outside && !llvm::is_contained(reached, user))
-            reached.push_back(user);
+          if (user != outside)
+            follow(user, tensor, lineage);
       });
       unseen |= !any || reached.size() > farthest;
     }
     if (unseen || ends.empty())
       return false;
-    furtherEnds[op].assign(ends.begin(), ends.end());
+    furtherEnds[part].assign(ends.begin(), ends.end());
     return true;
   }
 
   /// Looks around the ends of the paths, through the row's own origins and a few operators between them. What that does
   /// not reach becomes a question for the whole graph.
-  void askNearby(uint32_t op, const OperatorRow &row) {
-    uint32_t mark = op + 1;
-    for (uint32_t id : row.origins)
+  void askNearby(uint32_t part) {
+    uint32_t mark = part + 1;
+    llvm::ArrayRef<uint32_t> origins = parts[part].origins;
+    for (uint32_t id : origins)
       if (context.knownOperator(id))
         member[id] = mark;
-    uint64_t budget = 64 + 16 * uint64_t{row.origins.size()};
+    uint64_t budget = 64 + 16 * uint64_t{origins.size()};
     llvm::SmallVector<uint32_t> pending;
     llvm::SmallVector<uint32_t, 4> ends;
     auto reach = [&](uint32_t node) {
@@ -168,7 +199,7 @@ private:
       visited[node] = mark;
       pending.push_back(node);
     };
-    forEachEnd(op, [&](uint32_t node) {
+    forEachEnd(part, [&](uint32_t node) {
       if (ends.size() < 8)
         ends.push_back(node);
       reach(node);
@@ -188,27 +219,32 @@ private:
         (member[before] == mark ? pending : others).push_back(before);
       }
     }
-    for (uint32_t id : row.origins)
+    for (uint32_t id : origins)
       if (context.knownOperator(id) && visited[id] != mark &&
           llvm::none_of(ends, [&](uint32_t end) { return order.surelyReaches(id, end); }))
-        open.push_back({id, op});
+        open.push_back({id, part});
   }
 
   /// The source tensors that what the operator is given equals first, or what that is computed from where it equals
   /// none; `given` are those of its own operands. False: not all of it is seen.
-  bool findStarts(uint32_t op, llvm::SmallVectorImpl<uint32_t> &starts, llvm::SmallVectorImpl<uint32_t> &given) const {
+  bool findStarts(const Part &part, llvm::SmallVectorImpl<uint32_t> &starts,
+                  llvm::SmallVectorImpl<uint32_t> &given) const {
     constexpr size_t farthest = 64;
-    llvm::SmallVector<uint32_t, 8> reached{op};
+    using Place = std::pair<uint32_t, uint32_t>; // operator and lineage
+    llvm::SmallVector<Place, 8> reached{{part.op, part.lineage}};
     bool seen = true;
-    for (size_t i = 0; i < reached.size() && seen; ++i)
-      context.target.forEachInput(reached[i], [&](int32_t tensor) {
+    for (size_t i = 0; i < reached.size() && seen; ++i) {
+      auto [op, own] = reached[i];
+      unsigned operand = 0;
+      context.target.forEachInput(op, [&, op = op, own = own](int32_t tensor) {
+        uint32_t lineage = used(op, own, operand++);
         const TensorRow *row = tensor < 0 ? nullptr : context.tensorRow[tensor];
         if (!row)
           return;
         // Of several source tensors that it equals, the first one: from there on it may have been done.
         std::optional<std::pair<int32_t, uint32_t>> first;
         for (const MapRelation &relation : row->relations)
-          if (relation.steps.empty() && context.knownTensor(relation.tensor)) {
+          if (relation.steps.empty() && context.knownTensor(relation.tensor) && relation.lineage == lineage) {
             std::pair made(context.source->producer[relation.tensor], relation.tensor);
             first = std::min(first.value_or(made), made);
           }
@@ -220,27 +256,29 @@ private:
         if (first || row->constant)
           return;
         seen &= producer >= 0 && reached.size() < farthest;
-        if (producer >= 0 && !llvm::is_contained(reached, static_cast<uint32_t>(producer)))
-          reached.push_back(static_cast<uint32_t>(producer));
+        if (Place place(producer, lineage); producer >= 0 && !llvm::is_contained(reached, place))
+          reached.push_back(place);
       });
+    }
     return seen && !starts.empty();
   }
 
   /// What is claimed and lies behind all that the operator is given.
-  void checkBehind(uint32_t op, const OperatorRow &row) {
+  void checkBehind(uint32_t part) {
+    auto [op, lineage, origins] = parts[part];
     const FileGraph &source = *context.source;
     llvm::SmallDenseSet<uint64_t, 8> seen;
     llvm::SmallVector<uint32_t, 8> pending, starts, given, met, claimed;
-    forEachEnd(op, [&](uint32_t node) {
+    forEachEnd(part, [&](uint32_t node) {
       if (seen.insert(node).second)
         pending.push_back(node);
     });
     auto missed = [&](uint32_t id) { return context.knownOperator(id) && !seen.contains(id); };
-    if (pending.empty() || llvm::none_of(row.origins, missed) || !findStarts(op, starts, given))
+    if (pending.empty() || llvm::none_of(origins, missed) || !findStarts(parts[part], starts, given))
       return;
     uint32_t graph = source.subgraphOfOperator(pending.front());
     llvm::sort(starts);
-    for (uint64_t budget = 64 + 16 * uint64_t{row.origins.size()}; !pending.empty();) {
+    for (uint64_t budget = 64 + 16 * uint64_t{origins.size()}; !pending.empty();) {
       uint32_t node = pending.pop_back_val();
       if (source.subgraphOfOperator(node) != graph || !source.callees(node).empty())
         return;
@@ -274,7 +312,7 @@ private:
       met.clear();
     }
     // What moves data may have been put behind operators that do not mind.
-    llvm::copy_if(row.origins, std::back_inserter(claimed), [&](uint32_t id) {
+    llvm::copy_if(origins, std::back_inserter(claimed), [&, op = op](uint32_t id) {
       return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
     });
     // Where several together move nothing, no tensor in between tells that they have not been done yet.
@@ -290,18 +328,16 @@ private:
       kinds.insert(classes[id]);
     for (uint32_t id : claimed)
       if (!kinds.contains(classes[id]))
-        behind.emplace_back(op, id);
+        behind.emplace_back(part, id);
   }
 
-  /// What is a part of two source operators, and equal, is computed once. Who goes on with it for the one that was
-  /// taken apart claims that one, too; and that one is not itself computed from what the row has made.
+  /// In maps of before. What is a part of two source operators, and equal, is computed once. Who goes on with it for
+  /// the one that was taken apart claims that one, too; and that one is not itself computed from what the row has made.
   void excuseSharedParts(SourceOrder::Nodes ends) {
-    if (users.empty())
-      findUsers();
     std::vector<SourceOrder::Question> shared;
     for (const SourceOrder::Question &question : open) {
       bool goesOn = false;
-      context.target.forEachOutput(question.row, [&](int32_t tensor) {
+      context.target.forEachOutput(parts[question.row].op, [&](int32_t tensor) {
         if (tensor >= 0)
           goesOn |= llvm::any_of(users[tensor], [&](uint32_t user) {
             const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user];
@@ -336,7 +372,7 @@ private:
           reads |= tensor >= 0 && context.source->producer[tensor] == static_cast<int32_t>(question.group);
         });
     };
-    context.target.forEachOutput(question.row, [&](int32_t tensor) {
+    context.target.forEachOutput(parts[question.row].op, [&](int32_t tensor) {
       for (uint32_t user : tensor < 0 ? llvm::ArrayRef<uint32_t>() : llvm::ArrayRef(users[tensor]))
         if (const OperatorRow *row = user == outside ? nullptr : context.operatorRow[user])
           llvm::for_each(llvm::ArrayRef(row->origins).take_front(most), look);
@@ -348,11 +384,11 @@ private:
   void excuseMovedAhead() {
     const FileGraph &source = *context.source;
     auto isAhead = [&](const SourceOrder::Question &question) {
-      if (!moves(context.target, question.row) || !moves(source, question.group))
+      if (!moves(context.target, parts[question.row].op) || !moves(source, question.group))
         return false;
       if (!context.allKnew(12)) // runs of before did not say so
         return goesOnBehind(question);
-      const OperatorRow &row = *context.operatorRow[question.row];
+      const OperatorRow &row = *context.operatorRow[parts[question.row].op];
       bool found = false;
       source.forEachInput(question.group, [&](int32_t tensor) {
         int32_t before = tensor < 0 ? -1 : source.producer[tensor];
@@ -373,7 +409,7 @@ private:
   }
 
   /// Another operator that computes the same is on a path.
-  void askForDuplicates(SourceOrder::Nodes ends) {
+  void excuseDuplicates(SourceOrder::Nodes ends) {
     if (classes.empty())
       classes = duplicateClasses(*context.source, order);
     std::vector<std::pair<uint32_t, uint32_t>> byClass;
@@ -396,12 +432,21 @@ private:
           again, key, [](const SourceOrder::Question &a, const auto &b) { return std::pair(a.group, a.row) < b; });
       return it == again.end() || std::pair(it->group, it->row) != key;
     });
-    excuseSharedParts(ends);
+  }
+
+  /// What lies on no path is excused, or reported.
+  void judgeOpen(SourceOrder::Nodes ends) {
+    if (users.empty())
+      findUsers();
+    if (!context.allKnew(11)) { // else lineages tell what has become one
+      excuseDuplicates(ends);
+      excuseSharedParts(ends);
+    }
     excuseMovedAhead();
     for (const SourceOrder::Question &question : open) {
       settled.insert({question.row, question.group});
       context.report.add(7, [&] {
-        return context.writtenOperator(question.row) + " claims " + context.sourceOperator(question.group) +
+        return context.writtenOperator(parts[question.row].op) + " claims " + context.sourceOperator(question.group) +
                ", which lies on no path to what the operator computes";
       });
     }

@@ -77,6 +77,14 @@ static void checkOperandLineages(CheckContext &context, uint32_t op, const Opera
   }
 }
 
+/// They stand in an order, so none is there twice.
+static bool areInOrder(llvm::ArrayRef<MapLineage> lineages) {
+  auto key = [](const MapLineage &one) { return std::tie(one.operators, one.tensors, one.operands); };
+  return std::adjacent_find(lineages.begin(), lineages.end(), [&](const MapLineage &a, const MapLineage &b) {
+           return key(a) >= key(b);
+         }) == lineages.end();
+}
+
 static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorRow &row) {
   Report &report = context.report;
   auto words = [&](const std::string &what) { return [&, what] { return context.writtenOperator(op) + what; }; };
@@ -93,6 +101,8 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
   if (synthetic && isSyntheticReason(row.syntheticReason) && context.allKnew(11) &&
       !isOfKind(context.target.opcode(op).info, row.syntheticReason))
     report.add(1, words(" is synthetic as " + quoted(row.syntheticReason) + ", and does more than that"));
+  if (context.map.target.laws >= 13 && !areInOrder(row.lineages))
+    report.add(1, words(" lists its lineages out of order or twice"));
   if (!areUnion(row.lineages, &MapLineage::operators, row.origins))
     report.add(1, words(" has lineages whose origins are not those of the row"));
   if (!llvm::is_sorted(row.origins) || std::adjacent_find(row.origins.begin(), row.origins.end()) != row.origins.end())
@@ -130,6 +140,8 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (synthetic && recorded && !isSyntheticReason(row.syntheticReason))
       report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   }
+  if (context.map.target.laws >= 13 && !areInOrder(row.lineages))
+    report.add(1, words(" lists its lineages out of order or twice"));
   if (row.constant && (!areUnion(row.lineages, &MapLineage::tensors, row.tensors) ||
                        !areUnion(row.lineages, &MapLineage::operators, row.operators)))
     report.add(1, words(" has lineages that come from something else than the row"));
@@ -204,10 +216,15 @@ static void checkLedgerIds(CheckContext &context) {
                  std::to_string(index) + " of subgraph " + std::to_string(graph) + ", which the file does not have";
         });
     };
-    for (const auto &place : row.operators)
-      exists("operator", place, &FileSubgraph::operatorCount);
-    for (const auto &place : row.tensors)
-      exists("tensor", place, &FileSubgraph::tensorCount);
+    auto allExist = [&](const auto &operators, const auto &tensors) {
+      for (const auto &place : operators)
+        exists("operator", place, &FileSubgraph::operatorCount);
+      for (const auto &place : tensors)
+        exists("tensor", place, &FileSubgraph::tensorCount);
+    };
+    allExist(row.operators, row.tensors);
+    if (row.ledTo)
+      allExist(row.ledTo->operators, row.ledTo->tensors);
     if (row.run > context.map.chain.size())
       report.add(2, [&] {
         return "the ledger says that " + context.ledgerSubject(row) + " went in run " + std::to_string(row.run) +

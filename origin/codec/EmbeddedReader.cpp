@@ -71,7 +71,9 @@ public:
     unneeded();
     lineages();
     cancelledWith();
+    ledTo();
     movedPast();
+    inexact();
     expressions();
     bound();
     assumptions();
@@ -544,14 +546,34 @@ private:
       row.syntheticReason = string(in.number());
   }
 
+  static std::pair<uint32_t, uint32_t> pair(ColumnReader &in, uint32_t &lastIndex) {
+    uint32_t graph = in.number32(), index = in.id(lastIndex);
+    lastIndex = index;
+    return {graph, index};
+  }
+
+  void ledTo() {
+    ColumnReader in = column(from.led_to());
+    uint32_t next = 0, lastIndex = 0;
+    for (uint64_t count = in.done() ? 0 : in.number(); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      MapLedgerRow::Places places;
+      for (auto *list : {&places.operators, &places.tensors}) {
+        list->resize(in.count(sizeof(std::pair<uint32_t, uint32_t>)));
+        for (auto &place : *list)
+          place = pair(in, lastIndex);
+      }
+      if (number >= map.ledger.size())
+        state.failed = true;
+      else
+        map.ledger[number].ledTo = std::move(places);
+    }
+    finish(in);
+  }
+
   void ledger() {
     ColumnReader in = column(from.ledger());
     uint32_t lastIndex = 0;
-    auto pair = [&]() -> std::pair<uint32_t, uint32_t> {
-      uint32_t graph = in.number32(), index = in.id(lastIndex);
-      lastIndex = index;
-      return {graph, index};
-    };
     for (bool ofTensors : {false, true}) {
       size_t count = in.count(sizeof(MapLedgerRow));
       uint32_t next = 0, lastRewrite = 0;
@@ -571,7 +593,7 @@ private:
           bool isOne = form == (places == &row.operators ? 1 : 2);
           size_t size = form == 3 ? in.count(sizeof(std::pair<uint32_t, uint32_t>)) : isOne;
           for (size_t i = 0; i < size; ++i)
-            places->push_back(pair());
+            places->push_back(pair(in, lastIndex));
         }
       }
     }
@@ -673,6 +695,34 @@ private:
       else
         operators[number]->movedPast = std::move(ids);
     }
+    finish(in);
+  }
+
+  /// Sets the member of the rows that the column numbers.
+  template <class Row> void mark(ColumnReader &in, bool Row::*member, ArrayRef<Row *> rows) {
+    uint32_t next = 0;
+    for (uint64_t count = in.number(); count-- && !state.failed;) {
+      uint32_t number = in.id(next);
+      if (number >= rows.size())
+        state.failed = true;
+      else
+        rows[number]->*member = true;
+    }
+  }
+
+  void inexact() {
+    ColumnReader in = column(from.inexact());
+    if (in.done())
+      return;
+    auto operators = all(&TargetSubgraph::operators);
+    auto tensors = all(&TargetSubgraph::tensors);
+    std::vector<MapRelation *> relations;
+    for (TensorRow *row : tensors)
+      for (MapRelation &relation : row->relations)
+        relations.push_back(&relation);
+    mark<OperatorRow>(in, &OperatorRow::inexact, operators);
+    mark<TensorRow>(in, &TensorRow::inexact, tensors);
+    mark<MapRelation>(in, &MapRelation::inherited, relations);
     finish(in);
   }
 

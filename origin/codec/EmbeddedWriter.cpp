@@ -45,12 +45,31 @@ public:
 
     // A builder that grows holds everything twice for a while.
     size_t size = 1 << 16;
-    for (const ColumnWriter *column :
-         {&sourceSubgraphs,       &sourceOperators,  &sourceTensors,      &sourceNameColumn, &signatureColumn,
-          &targetSubgraphs,       &targetOperators,  &targetTensors,      &ledgerColumn,     &sourceOperands,
-          &sourceCosts,           &unneededColumn,   &layerColumn,        &lineColumn,       &operatorLineages.column,
-          &tensorLineages.column, &cancelled.column, &expressions.column, &bound.column,     &assumptionColumn,
-          &moved.column})
+    for (const ColumnWriter *column : {&sourceSubgraphs,
+                                       &sourceOperators,
+                                       &sourceTensors,
+                                       &sourceNameColumn,
+                                       &signatureColumn,
+                                       &targetSubgraphs,
+                                       &targetOperators,
+                                       &targetTensors,
+                                       &ledgerColumn,
+                                       &sourceOperands,
+                                       &sourceCosts,
+                                       &unneededColumn,
+                                       &layerColumn,
+                                       &lineColumn,
+                                       &operatorLineages.column,
+                                       &tensorLineages.column,
+                                       &cancelled.column,
+                                       &expressions.column,
+                                       &bound.column,
+                                       &assumptionColumn,
+                                       &moved.column,
+                                       &inexactOperators.column,
+                                       &inexactTensors.column,
+                                       &inherited.column,
+                                       &ledTo.column})
       size += column->bytes.size();
     for (const Interner *items : {&strings, &passLists, &stepLists, &causes})
       size += items->bytes();
@@ -88,14 +107,18 @@ public:
     auto boundVector = bound.count ? column(bound.take()) : 0;
     auto assumptionsVector = columnIfAny(std::exchange(assumptionColumn.bytes, {}));
     auto movedVector = moved.count ? column(moved.take()) : 0;
+    bool inexact = inexactOperators.count || inexactTensors.count || inherited.count;
+    auto inexactVector = inexact ? column(inexactOperators.take() + inexactTensors.take() + inherited.take()) : 0;
+    auto ledToVector = ledTo.count ? column(ledTo.take()) : 0;
     auto linesFrom = names && !listing.linesFrom.empty() ? builder.CreateString(listing.linesFrom) : 0;
-    builder.Finish(embedded::CreateOriginMap(
-                       builder, embeddedVersion, generator, map.retrained, names, sourceFile, targetFile, chainVector,
-                       stringsVector, passListsVector, stepListsVector, causesVector, sourceSubgraphsVector,
-                       sourceOperatorsVector, sourceTensorsVector, sourceNamesVector, signaturesVector,
-                       targetSubgraphsVector, targetOperatorsVector, targetTensorsVector, ledgerVector, operandsVector,
-                       costsVector, unneededVector, lineagesVector, cancelledVector, layersVector, linesVector,
-                       expressionsVector, boundVector, assumptionsVector, movedVector, linesFrom),
+    builder.Finish(embedded::CreateOriginMap(builder, embeddedVersion, generator, map.retrained, names, sourceFile,
+                                             targetFile, chainVector, stringsVector, passListsVector, stepListsVector,
+                                             causesVector, sourceSubgraphsVector, sourceOperatorsVector,
+                                             sourceTensorsVector, sourceNamesVector, signaturesVector,
+                                             targetSubgraphsVector, targetOperatorsVector, targetTensorsVector,
+                                             ledgerVector, operandsVector, costsVector, unneededVector, lineagesVector,
+                                             cancelledVector, layersVector, linesVector, expressionsVector, boundVector,
+                                             assumptionsVector, movedVector, linesFrom, inexactVector, ledToVector),
                    embedded::OriginMapIdentifier());
     return builder.Release();
   }
@@ -129,8 +152,10 @@ private:
       head.number(count);
       return head.bytes + std::exchange(column.bytes, {});
     }
-  } operatorLineages, tensorLineages, cancelled, expressions, bound, moved;
+  } operatorLineages, tensorLineages, cancelled, expressions, bound, moved, inexactOperators, inexactTensors, inherited,
+      ledTo;
   uint32_t writtenOperators = 0; ///< of the target so far
+  uint32_t writtenRelations = 0; ///< likewise
 
   Offset<flatbuffers::Vector<uint8_t>> column(StringRef bytes) {
     return builder.CreateVector(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
@@ -317,6 +342,8 @@ private:
     uint32_t number = writtenOperators++;
     if (!row.movedPast.empty())
       moved.add(number).idsFrom(0, row.movedPast);
+    if (row.inexact)
+      inexactOperators.add(number);
     if (row.lineages.empty())
       return;
     ColumnWriter &column = operatorLineages.add(number);
@@ -384,6 +411,13 @@ private:
     uint32_t number = written++;
     if (!row.expression.empty())
       expressions.add(number).text(row.expression);
+    if (row.inexact)
+      inexactTensors.add(number);
+    for (const MapRelation &relation : row.relations) {
+      if (relation.inherited)
+        inherited.add(writtenRelations);
+      ++writtenRelations;
+    }
     if (!row.relations.empty() && row.relations.front().tensor < sameName.size())
       if (uint32_t related = row.relations.front().tensor;
           sameName[related] == unnamed && listing.findTensor(related)->name == row.name)
@@ -445,7 +479,15 @@ private:
       int64_t lastRewrite = 0;
       ColumnWriter column;
     } kinds[2];
-    int64_t lastIndex = 0;
+    int64_t lastIndex = 0, lastLed = 0;
+    uint32_t number = 0;
+    auto pairs = [](ColumnWriter &column, ArrayRef<std::pair<uint32_t, uint32_t>> places, int64_t &lastIndex) {
+      for (auto [graph, index] : places) {
+        column.number(graph);
+        column.difference(int64_t(index) - lastIndex);
+        lastIndex = index;
+      }
+    };
     rows.ledger([&](const MapLedgerRow &row) {
       assert((row.isTensor || !kinds[1].count) && "operators come first");
       auto &[count, next, lastRewrite, column] = kinds[row.isTensor];
@@ -462,12 +504,16 @@ private:
       for (auto *places : {&row.operators, &row.tensors}) {
         if (form == 3)
           column.number(places->size());
-        for (auto [graph, index] : *places) {
-          column.number(graph);
-          column.difference(int64_t(index) - lastIndex);
-          lastIndex = index;
+        pairs(column, *places, lastIndex);
+      }
+      if (row.ledTo) {
+        ColumnWriter &led = ledTo.add(number);
+        for (auto *places : {&row.ledTo->operators, &row.ledTo->tensors}) {
+          led.number(places->size());
+          pairs(led, *places, lastLed);
         }
       }
+      ++number;
     });
     for (auto &kind : kinds) {
       ledgerColumn.number(kind.count);

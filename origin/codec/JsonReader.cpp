@@ -133,7 +133,7 @@ public:
   }
   bool to(MapRelation &result) const {
     return get("tensor", result.tensor) && get("steps", result.steps) && getIfAny("exact", result.exact) &&
-           getIfAny("lineage", result.lineage);
+           getIfAny("lineage", result.lineage) && getIfAny("inherited", result.inherited);
   }
   bool to(MapLineage &result) const {
     return has("origins") ? get("origins", result.operators) && get("operands", result.operands)
@@ -619,7 +619,8 @@ private:
     if (!number(at, "index", rows.size()) || !at.get("op", row.op) || !at.getIfAny("custom_code", row.customCode) ||
         !at.get("outputs", row.outputs) || !at.get("origins", row.origins) || !at.get("passes", row.passes) ||
         !at.getIfAny("wide", row.wide) || !at.getIfAny("calls", row.calls) || !at.getIfAny("lineages", row.lineages) ||
-        !at.getIfAny("movedPast", row.movedPast) || !takeSynthetic(at, row.syntheticReason, &row.serves))
+        !at.getIfAny("movedPast", row.movedPast) || !at.getIfAny("inexact", row.inexact) ||
+        !takeSynthetic(at, row.syntheticReason, &row.serves))
       return false;
     rows.push_back(std::move(row));
     return true;
@@ -634,7 +635,8 @@ private:
     if (!at.get("index", row.index) || !at.get("name", row.name) || !behind("tensors", row.tensors) ||
         !behind("operators", row.operators) || !at.get("relations", row.relations) ||
         !at.getIfAny("reason", row.reason) || !at.getIfAny("lineages", row.lineages) ||
-        !at.getIfAny("expression", row.expression) || !takeSynthetic(at, row.syntheticReason, nullptr))
+        !at.getIfAny("expression", row.expression) || !at.getIfAny("inexact", row.inexact) ||
+        !takeSynthetic(at, row.syntheticReason, nullptr))
       return false;
     map.target.subgraphs.back().tensors.push_back(std::move(row));
     return true;
@@ -657,6 +659,9 @@ private:
       return false;
     bool isWhole = at.withMember("into", [&](const Cursor &into) {
       return into.get("operators", row.operators) && into.get("tensors", row.tensors);
+    }) && at.withMember("ledTo", [&](const Cursor &ledTo) {
+      MapLedgerRow::Places &places = row.ledTo.emplace();
+      return ledTo.get("operators", places.operators) && ledTo.get("tensors", places.tensors);
     }) && at.withMember("part", [&](const Cursor &part) {
       return part.get("file", row.partFile) && part.get("fingerprint", row.partFingerprint);
     });

@@ -332,6 +332,8 @@ private:
       os << ", \"movedPast\": ";
       numbers(row.movedPast);
     }
+    if (row.inexact)
+      os << ", \"inexact\": true";
     lineages(row.lineages, [&](const MapLineage &lineage) {
       os << "{\"origins\": ";
       numbers(lineage.operators);
@@ -377,6 +379,8 @@ private:
       member("reason", row.syntheticReason);
       os << '}';
     }
+    if (row.inexact)
+      os << ", \"inexact\": true";
     lineages(row.lineages, [&](const MapLineage &lineage) {
       os << "{\"tensors\": ";
       numbers(lineage.tensors);
@@ -391,6 +395,8 @@ private:
     os << "{\"tensor\": " << relation.tensor << ", \"steps\": ";
     list(relation.steps, [&](const MapStep &item) { step(item); });
     os << ", \"exact\": " << (relation.exact ? "true" : "false");
+    if (relation.inherited)
+      os << ", \"inherited\": true";
     if (relation.lineage)
       os << ", \"lineage\": " << relation.lineage;
     os << '}';
@@ -471,11 +477,12 @@ private:
     }
     os << ", ";
     member("pass", row.pass);
-    os << ", \"run\": " << row.run << ", \"rewrite\": " << row.rewrite << ", \"into\": {\"operators\": ";
-    places(row.operators);
-    os << ", \"tensors\": ";
-    places(row.tensors);
-    os << '}';
+    os << ", \"run\": " << row.run << ", \"rewrite\": " << row.rewrite << ", \"into\": ";
+    places(row.operators, row.tensors);
+    if (row.ledTo) {
+      os << ", \"ledTo\": ";
+      places(row.ledTo->operators, row.ledTo->tensors);
+    }
     if (!row.partFile.empty() || !row.partFingerprint.empty()) {
       os << ", \"part\": {";
       member("file", row.partFile);
@@ -539,8 +546,14 @@ private:
     os << ",\n";
   }
 
-  void places(ArrayRef<std::pair<uint32_t, uint32_t>> places) {
-    list(places, [&](auto place) { os << '[' << place.first << ", " << place.second << ']'; });
+  using Places = ArrayRef<std::pair<uint32_t, uint32_t>>;
+  void places(Places operators, Places tensors) {
+    auto place = [&](auto place) { os << '[' << place.first << ", " << place.second << ']'; };
+    os << "{\"operators\": ";
+    list(operators, place);
+    os << ", \"tensors\": ";
+    list(tensors, place);
+    os << '}';
   }
 
   void simpleMap() {

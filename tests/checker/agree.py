@@ -218,13 +218,14 @@ class Editor:
     def do_ledger_into(self):
         row = self.some(self.map["ledger"])
         if row:
-            key = self.some(["operators", "tensors"])
+            key, into = self.some(["operators", "tensors"]), self.some(["into", "into", "ledTo"])
             graph = self.random.randrange(len(self.map["target"]["subgraphs"]) + (self.random.randrange(8) == 0))
             most = 1
             if graph < len(self.map["target"]["subgraphs"]):
                 listed = self.map["target"]["subgraphs"][graph]
                 most = len(listed["operators"]) if key == "operators" else len(listed["constants"] + listed["values"])
-            row["into"][key] = [] if row["into"][key] and self.random.randrange(2) else [
+            places = row.setdefault(into, {"operators": [], "tensors": []})
+            places[key] = [] if places[key] and self.random.randrange(2) else [
                 [graph, self.random.randrange(most + 1)]]
             return True
 
@@ -336,6 +337,18 @@ class Editor:
                     if row["origins"] and set(one["tensors"]) & {i for other in self.source_rows(row) for i in other["operands"]}}
             row["movedPast"] = self.sorted_with(row.get("movedPast", []), self.some(sorted(made) or [self.an_id(False)]))
         return True
+
+    def do_exact(self):
+        """What is exact, and by itself or not, is told otherwise."""
+        rows = self.operators + self.values + self.constants
+        row = self.some([row for row in rows if row.get("inexact")] if self.random.randrange(2) else rows)
+        relation = self.some(row["relations"]) if row and row.get("relations") and self.random.randrange(2) else None
+        if relation:
+            key = self.some(["exact", "inherited"])
+            relation[key] = not relation.get(key, False)
+        elif row:
+            row["inexact"] = not row.get("inexact", False)
+        return bool(row) or None
 
     def source_rows(self, row):
         """Of its origins, as far as the source tells operands."""

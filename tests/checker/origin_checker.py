@@ -51,6 +51,7 @@ class Checker:
         if any(law in (1, 2, 3) for law, _ in self.violations):
             return self.violations
         self.relations()
+        self.exactness()
         if self.inferred:
             self.evidence()
         self.makers()
@@ -203,6 +204,8 @@ class Checker:
             if synthetic:
                 self.synthetic(number, synthetic)
             self.operator_lineages(number, row)
+            if self.out_of_order(row, "origins", "operands"):
+                self.add(1, f"operator {number} has lineages out of order or twice")
         for number, row in enumerate(self.tensor_rows):
             constant = self.is_constant(number)
             if constant:
@@ -226,6 +229,10 @@ class Checker:
             self.add(1, f"operator {number} is synthetic for no known reason")
         elif self.knows(11) and self.target.operators[number].name not in BRIDGES.get(reason, ()):
             self.add(1, f"operator {number} is no {reason}")
+
+    def out_of_order(self, row, *keys):
+        lineages = [[one[key] for key in keys] for one in row.get("lineages", [])]
+        return self.map["target"].get("laws", 0) >= 13 and any(a >= b for a, b in zip(lineages, lineages[1:]))
 
     def operator_lineages(self, number, row):
         lineages = row.get("lineages", [])
@@ -253,6 +260,8 @@ class Checker:
         if nothing != bool(row.get("synthetic")):
             self.add(1, f"constant {number} has to come from something or be synthetic")
         lineages = row.get("lineages", [])
+        if self.out_of_order(row, "operators", "tensors"):
+            self.add(1, f"constant {number} has lineages out of order or twice")
         for key in ("tensors", "operators") if lineages else ():
             if sorted({i for one in lineages for i in one[key]}) != row[key]:
                 self.add(1, f"the lineages of constant {number} come from something else")
@@ -321,7 +330,7 @@ class Checker:
         self.gone[is_tensor][i] = row
         self.note(is_tensor, i, row.get("unneeded", []))
         for key, of in (("operators", lambda g: g.operators), ("tensors", lambda g: g.tensors)):
-            for graph, index in row["into"][key]:
+            for graph, index in row["into"][key] + row.get("ledTo", {key: []})[key]:
                 if not 0 <= graph < len(self.target.graphs) or not 0 <= index < len(of(self.target.graphs[graph])):
                     self.add(2, f"the ledger leads from {i} to what is not there")
         self.ids(row.get("with", []), len(self.source.operators), "an operator that cancelled out")
@@ -463,6 +472,32 @@ class Checker:
             return "another number of elements"
         return None
 
+    # Law 8: what is computed from something inexact is not exact.
+
+    def exactness(self):
+        if self.map["target"].get("laws", 0) < 13:
+            return
+        inexact = [bool(row.get("inexact")) for row in self.tensor_rows]
+        for g in range(len(self.target.graphs)):
+            inputs = [i for i in self.target.graph_inputs(g) if i >= 0]
+            if any(inexact[i] for i in inputs):
+                for i in inputs:
+                    inexact[i] = True
+        sees_all = True
+        for number, op in enumerate(self.target.operators):
+            sees_all &= bool(op.kind) and op.kind.effects == ["None"] and not op.callees
+            if self.operator_rows[number].get("inexact") or any(inexact[i] for i in self.target.operands[number] if i >= 0):
+                for i in self.target.results[number]:
+                    if i >= 0:
+                        inexact[i] = True
+        for number, row in enumerate(self.tensor_rows):
+            for relation in row["relations"]:
+                exact, inherited = relation.get("exact", False), relation.get("inherited", False)
+                if exact and (inexact[number] or inherited):
+                    self.add(8, f"tensor {number} is exact, and computed from what is not")
+                elif inherited and sees_all and not inexact[number]:
+                    self.add(8, f"tensor {number} has inherited from nowhere that it is not exact")
+
     # What operators are.
 
     @staticmethod
@@ -591,16 +626,20 @@ class Checker:
         for number, row in enumerate(self.operator_rows):
             if not row["origins"] or self.moves(self.target.operators[number]):
                 continue
-            outs = self.stands_for(number)
-            if not outs or any(self.source.kind_of(tensor) in ("variable", "constant") for tensor in outs):
+            for lineage in range(max(1, len(row.get("lineages", [])))):
+                self.lineage_parents(number, lineage)
+
+    def lineage_parents(self, number, lineage):
+        outs = self.stands_for(number, lineage)
+        if not outs or any(self.source.kind_of(tensor) in ("variable", "constant") for tensor in outs):
+            return
+        behind = self.between(number, outs)
+        for origin in sorted(self.origins(number, lineage)):
+            if origin in behind or self.moves(self.source.operators[origin]):
                 continue
-            behind = self.between(number, outs)
-            for origin in row["origins"]:
-                if origin in behind or self.moves(self.source.operators[origin]):
-                    continue
-                if any(self.are_equal(origin, other) for other in behind):
-                    continue  # they may have become one
-                self.add(7, f"operator {number} has origin {origin}, which is not between what it is given and makes")
+            if not self.knows(11) and any(self.are_equal(origin, other) for other in behind):
+                continue  # they may have become one
+            self.add(7, f"operator {number} has origin {origin}, which is not between what it is given and makes")
 
     def are_equal(self, a, b):
         """Two source operators that do the same, up to options, on the same or on equal constants."""
@@ -613,20 +652,27 @@ class Checker:
         mine, its = self.source.operands[a], self.source.operands[b]
         return (one.name, one.custom, len(mine)) == (other.name, other.custom, len(its)) and all(map(same, mine, its))
 
-    def stands_for(self, number):
-        """The source tensors that the results stand for; of one that stands for none, what is computed from it."""
-        found, seen, work = set(), set(), [i for i in self.target.results[number] if i >= 0]
+    def ways_of(self, user, position, lineage):
+        """The lineages of an operator that use this one of an operand."""
+        lineages = self.operator_rows[user].get("lineages", [])
+        return [own for own, one in enumerate(lineages or [{"operands": []}])
+                if (one["operands"][position] if position < len(one["operands"]) else 0) == lineage]
+
+    def stands_for(self, number, lineage):
+        """The source tensors that a lineage of the results stands for; of one that stands for none, what is computed from it."""
+        found, seen, work = set(), set(), [(i, lineage) for i in self.target.results[number] if i >= 0]
         while work:
-            tensor = work.pop()
-            if tensor in seen:
+            tensor, lineage = work.pop()
+            if (tensor, lineage) in seen:
                 continue
-            seen.add(tensor)
-            relations = self.relations_of(tensor)
+            seen.add((tensor, lineage))
+            relations = [one for one in self.relations_of(tensor) if one.get("lineage", 0) == lineage]
             if relations:
                 found |= {relation["tensor"] for relation in relations}
                 continue
-            for user, _ in self.target.users[tensor]:
-                work += [i for i in self.target.results[user] if i >= 0]
+            for user, position in self.target.users[tensor]:
+                work += [(i, own) for own in self.ways_of(user, position, lineage)
+                         for i in self.target.results[user] if i >= 0]
                 for callee in self.target.operators[user].callees:
                     return set()  # what a body makes of it is told elsewhere
             if self.target.is_output[tensor]:
@@ -967,7 +1013,7 @@ class Checker:
                         producer = self.target.producer[number]
                         told = direct and producer >= 0 and self.tells_moved(producer, user, maker)
                         if producer >= 0 and user in self.origins_all(producer) and not told and \
-                                not self.is_in_front(producer, maker):
+                                not self.is_in_front(producer, maker, not (tells_moved and direct and self.moves_data(maker))):
                             self.add(11, f"source operator {user} reads what {maker} made, and operator {producer} has"
                                          " nothing of it, nor has anything in front")
 
@@ -1065,7 +1111,13 @@ class Checker:
         maxima = {"MAX_POOL_2D", "REDUCE_MAX"}
         return (p.name in maxima and o.name in self.MONOTONE) or (o.name in maxima and p.name in self.MONOTONE)
 
-    def is_in_front(self, producer, maker):
+    def moves_data(self, maker):
+        """It moves what is computed: a constant that was moved likewise has nothing of that."""
+        operands = self.source.operands[maker]
+        return self.moves(self.source.operators[maker]) and operands and operands[0] >= 0 and \
+            self.source.kind_of(operands[0]) != "constant"
+
+    def is_in_front(self, producer, maker, by_constants=True):
         seen, work = set(), [producer]
         while work:
             at = work.pop()
@@ -1078,7 +1130,7 @@ class Checker:
             for i in self.target.operands[at]:
                 if i < 0:
                     continue
-                if self.is_constant(i) and maker in self.tensor_rows[i]["operators"]:
+                if by_constants and self.is_constant(i) and maker in self.tensor_rows[i]["operators"]:
                     return True
                 if any(not relation["steps"] and self.source.producer[relation["tensor"]] == maker
                        for relation in self.relations_of(i)):

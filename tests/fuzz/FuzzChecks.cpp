@@ -72,19 +72,6 @@ std::string compareEngines(Model &model, const Run &reference, uint32_t seed, bo
   return difference.empty() ? "" : "the engines differ: " + difference;
 }
 
-std::string checkLaws(llvm::StringRef path, llvm::StringRef source) {
-  auto file = origin::openOriginFile(path, "", true);
-  auto from = origin::ModelFile::open(source);
-  if (!file || !from)
-    return "a file that was written cannot be read: " +
-           (file ? llvm::toString(from.takeError()) : llvm::toString(file.takeError()));
-  if (!file->map)
-    return "a file that was written has no origin map";
-  std::vector<std::string> skipped;
-  auto broken = origin::check(*file->map, file->model->view(), &(*from)->view(), skipped);
-  return broken.empty() ? "" : "law " + std::to_string(broken[0].law) + ": " + broken[0].text;
-}
-
 /// One pipeline on one text.
 class GraphCheck {
 public:
@@ -349,6 +336,19 @@ NamedScheme randomScheme(uint64_t seed) {
 }
 
 } // namespace
+
+std::string fuzz::checkLaws(llvm::StringRef path, llvm::StringRef source) {
+  auto file = origin::openOriginFile(path, "", true);
+  auto from = origin::ModelFile::open(source);
+  if (!file || !from)
+    return "a file that was written cannot be read: " +
+           (file ? llvm::toString(from.takeError()) : llvm::toString(file.takeError()));
+  if (!file->map)
+    return "a file that was written has no origin map";
+  std::vector<std::string> skipped;
+  auto broken = origin::check(*file->map, file->model->view(), &(*from)->view(), skipped);
+  return broken.empty() ? "" : "law " + std::to_string(broken[0].law) + ": " + broken[0].text;
+}
 
 FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native) {
   // Which scheme a seed asks for does not depend on how many passes there are.

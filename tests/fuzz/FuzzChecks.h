@@ -21,9 +21,12 @@ struct FuzzOutcome {
 /// and takes the result, a quantised one as well, where it took the source. `directory`: for those files.
 FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef directory, const FuzzNative *native);
 
-/// Several runs of passes that the seed chooses, stopped at rewrites: files at these places do not change the map, but
-/// for where it says that things went and what is exact. Part of what `checkGraph` checks.
+/// Several runs of passes that the seed chooses, stopped at rewrites: files at these places do not change the map, and
+/// what is made in the end keeps the laws of origins. Part of what `checkGraph` checks.
 std::string checkSteps(llvm::StringRef text, uint64_t seed, llvm::StringRef directory);
+
+/// What breaks the laws of origins, of a file and its source.
+std::string checkLaws(llvm::StringRef path, llvm::StringRef source);
 
 /// Both engines compile and run the same and get the same numbers, and circle-check's limits of our own interpreter say
 /// before what they do. `native`: where there is one, it does so, too.
