@@ -65,7 +65,7 @@ for (const file of files) {
     for (let i = 0; i < data.length; i += 4) colours.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
     return { title: document.title, rows: document.querySelectorAll('.body [role=row]').length, colours: colours.size, hacked: String(window.wrappedJSObject?.hacked ?? window.hacked), address: location.protocol };`);
   assert.equal(seen.address, 'file:');
-  assert(seen.rows > 1 && seen.colours > 3, JSON.stringify(seen));
+  assert(seen.rows > 0 && seen.colours > 3, JSON.stringify(seen));
   assert.equal(seen.hacked, 'undefined');
   operators += seen.rows;
 }
