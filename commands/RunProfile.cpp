@@ -128,8 +128,14 @@ std::string RunProfile::verdict(llvm::ArrayRef<Line> lines) const {
   // Where the model lies in memory differs from process to process, and is in no interval of one.
   constexpr double place = 1.05;
   llvm::ArrayRef<Line> others = lines.drop_front();
-  size_t tied =
-      llvm::count_if(others, [&](const Line &line) { return line.time.high * place >= lines.front().time.low; });
+  // Side by side in each run, so that what slows a run down is in neither.
+  llvm::ArrayRef<double> first = rows.find(lines.front().op)->second.times;
+  size_t tied = llvm::count_if(others, [&](const Line &line) {
+    std::vector<double> parts;
+    for (auto [other, slowest] : llvm::zip(rows.find(line.op)->second.times, first))
+      parts.push_back(slowest > 0 ? other / slowest : 1);
+    return Median::of(std::move(parts)).high * place >= 1;
+  });
   if (tied == 0)
     return "the slowest is " + words(*lines.front().op);
   return "noise does not tell which is the slowest: " + words(*lines.front().op) + ", or " +
