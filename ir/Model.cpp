@@ -774,8 +774,9 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         visit(more);
       } else if (ids == &tensors) {
         LedgerRow placed = row;
-        placed.led = &row;
         neighbours.place(placed);
+        // Of what went with a user of its own, the ledger does not tell any more that it was another one's equal.
+        placed.led = placed.fate == row.fate || row.was != Fate::DuplicateOf ? &row : nullptr;
         visit(placed);
       } else {
         LedgerRow placed = row;

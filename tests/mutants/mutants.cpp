@@ -82,10 +82,14 @@ std::string coreOf(origin::OriginMap map) {
   map.chain.clear();
   for (origin::MapLedgerRow &row : map.ledger)
     row.run = row.rewrite = 0;
-  // What gives the same bytes may be told in another way; that it gives them, proofs show.
+  // What gives the same bytes may be told in another way; that it gives them, proofs show. And what is inexact already
+  // says nothing to anybody but a later run of how it became so.
   for (origin::TargetSubgraph &graph : map.target.subgraphs)
-    for (origin::TensorRow &row : graph.tensors)
+    for (origin::TensorRow &row : graph.tensors) {
       row.expression.clear();
+      for (origin::MapRelation &relation : row.relations)
+        relation.inherited = false;
+    }
   std::string text;
   llvm::raw_string_ostream os(text);
   origin::writeJson(map, os);
