@@ -63,7 +63,7 @@ grep -qE '^ +[0-9.]+ +[0-9…]+%? +[0-9.]+ +1  0:2 SUB' profile || fail "not one
 "$run" --seed=7 --json --profile --runs=40 net.origo >profile
 grep -q '"runs": *40' profile && grep -q '"msFrom"' profile || fail "no JSON of medians: $(<profile)"
 "$run" --seed=7 --profile=trace.json net.origo shown
-grep -qF '"args":{"subgraph":0,"operator":2,"output":"c","origins":[2],"sources":["SUB c"]}' trace.json ||
+grep -qF '"args":{"subgraph":0,"operator":2,"output":"c","kernel":"reference","origins":[2],"sources":["SUB c"]}' trace.json ||
   fail "no origins in the trace: $(<trace.json)"
 
 
