@@ -417,18 +417,33 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
         }
       }
   };
-  for (const Relation &relation : value->relations)
-    take(relation.tensor);
-  if (value->isConstant())
-    sets.forEach(value->sourceTensors, take);
-  else if (const Operator *producer = value->producer(); producer && value->relations.empty())
-    // What a tensor without a relation stands for is among the results of what computes it.
+  constexpr size_t most = 16;
+  llvm::SmallVector<const Value *, 4> values{value};
+  for (size_t i = 0; i < values.size() && i < most; ++i) {
+    const Value &one = *values[i];
+    for (const Relation &relation : one.relations)
+      take(relation.tensor);
+    if (one.isConstant())
+      sets.forEach(one.sourceTensors, take);
+    const Operator *producer = one.relations.empty() ? one.producer() : nullptr;
+    if (!producer)
+      continue;
+    // What a tensor without a relation stands for is among the results of what computes it; of a part of the same work,
+    // among what that is given.
+    bool isSameWork = false, isTold = false;
     sets.forEach(user.origins, [&](uint32_t id) {
+      isSameWork |= sets.contains(producer->origins, id);
       for (auto [position, tensor] : llvm::enumerate(sourceGraph.operands(id)))
         if (int32_t made = tensor < 0 ? -1 : sourceGraph.producer(tensor);
-            made >= 0 && sets.contains(producer->origins, made))
+            made >= 0 && sets.contains(producer->origins, made)) {
           note(tensor, id, position);
+          isTold = true;
+        }
     });
+    for (const Use &use : isSameWork && !isTold ? producer->operands() : llvm::ArrayRef<Use>())
+      if (use.get() && !use.get()->isConstant() && !llvm::is_contained(values, use.get()))
+        values.push_back(use.get());
+  }
 }
 
 void Model::sortUnneeded() {

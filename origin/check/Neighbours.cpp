@@ -2,6 +2,7 @@
 #include "origin/check/SourceOrder.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 /// Law 11, neighbours keep their order: who makes the result of a source operator has the work of those that computed
 /// its operands done in front of it, or does that itself.
@@ -253,8 +254,29 @@ private:
     return all || !is(scale, {MUL, DIV}) || !is(sum, {ADD, SUB});
   }
 
-  /// Which of the two is first does not matter: one moves data, or they are a maximum and what does not decrease, or
-  /// scales, shifts and clamps by constants.
+  /// A reduction along axes of one element each: it leaves every number as it is.
+  bool reducesNothing(uint32_t op) const {
+    using enum circle::BuiltinOperator;
+    if (!is(op, {MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD}))
+      return false;
+    std::optional<int64_t> given, made;
+    source.forEachInput(op, [&](int32_t tensor) { given = given ? given : elementsOf(tensor); });
+    source.forEachOutput(op, [&](int32_t tensor) { made = elementsOf(tensor); });
+    return given && *given > 0 && given == made;
+  }
+
+  /// −1: not known, or a single number.
+  int64_t elementsOf(int32_t tensor) const {
+    const auto *shape = tensor < 0 ? nullptr : source.tensors[tensor]->shape();
+    int64_t count = shape && shape->size() ? 1 : -1;
+    for (size_t i = 0; shape && i < shape->size(); ++i)
+      if (int32_t dim = shape->Get(i); dim <= 0 || llvm::MulOverflow(count, int64_t(dim), count))
+        return -1;
+    return count;
+  }
+
+  /// Which of the two is first does not matter: one moves data or reduces nothing, or they are a maximum and what does
+  /// not decrease, or scales, shifts and clamps by constants.
   bool mayTrade(uint32_t a, uint32_t b) const {
     using enum circle::BuiltinOperator;
     auto clamps = [&](uint32_t op) {
@@ -263,8 +285,9 @@ private:
     auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
     auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || isMonotone(source.opcode(op).like); };
-    return moves(a) || moves(b) || ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) ||
-           (pools(a) && isMonotoneOrClamps(b)) || (pools(b) && isMonotoneOrClamps(a));
+    return moves(a) || moves(b) || reducesNothing(a) || reducesNothing(b) ||
+           ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) || (pools(a) && isMonotoneOrClamps(b)) ||
+           (pools(b) && isMonotoneOrClamps(a));
   }
 };
 

@@ -1097,9 +1097,18 @@ class Checker:
             tensor = self.source.operands[maker][0] if self.source.operands[maker] else -1
         return None
 
+    def reduces_nothing(self, number):
+        """A reduction along axes of one element each."""
+        operator = self.source.operators[number]
+        if operator.name not in ("MEAN", "SUM", "REDUCE_MAX", "REDUCE_MIN", "REDUCE_PROD"):
+            return False
+        given, made = (self.source.tensors[i].shape if i >= 0 else [] for i in
+                       (self.source.operands[number][0], self.source.results[number][0]))
+        return min(given, default=0) > 0 and min(made, default=0) > 0 and math.prod(given) == math.prod(made)
+
     def may_trade(self, a, b):
         p, o = self.source.operators[a], self.source.operators[b]
-        if self.moves(p) or self.moves(o):
+        if self.moves(p) or self.moves(o) or self.reduces_nothing(a) or self.reduces_nothing(b):
             return True
 
         def is_simple(number, op):
