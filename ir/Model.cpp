@@ -428,11 +428,13 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
     const Operator *producer = one.relations.empty() ? one.producer() : nullptr;
     if (!producer)
       continue;
-    // What a tensor without a relation stands for is among the results of what computes it; of a part of the same work,
-    // among what that is given.
-    bool isSameWork = false, isTold = false;
+    // What a tensor without a relation stands for is among the results of what computes it; where a part of the same
+    // work only moves it, among what that is given.
+    bool isMoved = false, isTold = false;
+    const OperatorInfo *info = producer->info();
+    const bool moves = reason == UnneededReason::NotInSlice && info && info->has(Trait::DataMovement);
     sets.forEach(user.origins, [&](uint32_t id) {
-      isSameWork |= sets.contains(producer->origins, id);
+      isMoved |= moves && sets.contains(producer->origins, id);
       for (auto [position, tensor] : llvm::enumerate(sourceGraph.operands(id)))
         if (int32_t made = tensor < 0 ? -1 : sourceGraph.producer(tensor);
             made >= 0 && sets.contains(producer->origins, made)) {
@@ -440,7 +442,7 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
           isTold = true;
         }
     });
-    for (const Use &use : isSameWork && !isTold ? producer->operands() : llvm::ArrayRef<Use>())
+    for (const Use &use : isMoved && !isTold ? producer->operands() : llvm::ArrayRef<Use>())
       if (use.get() && !use.get()->isConstant() && !llvm::is_contained(values, use.get()))
         values.push_back(use.get());
   }
