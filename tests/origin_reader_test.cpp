@@ -196,7 +196,8 @@ OriginMap readByC(const origo_map &from, OriginMap known, size_t capacity) {
     TensorRow &to = known.target.subgraphs.at(row.subgraph).tensors.at(row.index);
     to.name = text(origo_tensor_name(&from, row.subgraph, row.index));
     std::vector<MapRelation> before = std::exchange(to.relations, list(row.relations));
-    for (size_t i = 0; i < std::min(before.size(), to.relations.size()); ++i) // by which lineage is not read, nor from what it is inexact
+    for (size_t i = 0; i < std::min(before.size(), to.relations.size());
+         ++i) // by which lineage is not read, nor from what it is inexact
       to.relations[i].lineage = before[i].lineage, to.relations[i].inherited = before[i].inherited;
     to.reason = text(row.reason);
     to.syntheticReason = text(row.synthetic);
