@@ -126,7 +126,7 @@ llvm::Expected<Mendings> mendings(llvm::function_ref<llvm::Expected<Imported>(Pa
     pipeline.addMending(llvm::ArrayRef<Mends>(everything).take_front(count));
     if (count)
       addSigning(pipeline, std::make_shared<const report::Target>(target));
-    RunOptions run;
+    PipelineOptions run;
     run.refuses = [&](const Operator &op) {
       return report::checkOperator(op, target).empty() ? std::string() : "the target does not take " + op.opName();
     };

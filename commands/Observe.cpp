@@ -67,7 +67,7 @@ llvm::Error Observer::findExplained() {
   return llvm::Error::success();
 }
 
-void Observer::attach(RunOptions &run) {
+void Observer::attach(PipelineOptions &run) {
   if (trace || history || options.printChanged || !options.printAfter.empty())
     run.onRewrite = [this](const RewriteEvent &event) { onRewrite(event); };
   if (!explained.empty() || history)

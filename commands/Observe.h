@@ -26,7 +26,7 @@ public:
   static llvm::Expected<std::unique_ptr<Observer>> create(const ObserveOptions &options, Imported &imported,
                                                           const Door &door);
   /// Adds what looks on to the options of a run.
-  void attach(RunOptions &run);
+  void attach(PipelineOptions &run);
   ~Observer(); ///< a run that fails has a trace all the same, for it shows how far it came
   /// Prints what is told at the end.
   llvm::Error finish(llvm::raw_ostream &os);

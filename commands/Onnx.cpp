@@ -254,7 +254,7 @@ llvm::Expected<Imported> import(std::shared_ptr<MappedFile> file, PayloadStore &
   pipeline.add(*findPass("fold-constants")); // shapes and axes that are computed from constants
   pipeline.add(*findPass("inline-calls"));   // and branches that follow from them
   llvm::DenseMap<const Operator *, std::string> reasons;
-  RunOptions options;
+  PipelineOptions options;
   options.onAttempt = [&](const Operator &op, IdSet, const Pass &pass, const Rule &, llvm::StringRef reason) {
     bool lowers = &pass == &lowerOnnx() || (pass.name == "inline-calls" && op.code == BuiltinOperator::IF);
     if (!lowers || reason.empty())

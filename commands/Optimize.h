@@ -120,10 +120,10 @@ private:
   llvm::Expected<Imported> read(PayloadStore &store) const;
   llvm::Error change(Model &model) const;
   llvm::Expected<Imported> readChanged(PayloadStore &store) const;
-  RunOptions options(const Model &model) const;
+  PipelineOptions options(const Model &model) const;
   bool passesThrough(const Model &model) const;
   std::string takenText(const Model &model) const; ///< by the target; empty without one
-  llvm::Error rewrite(Model &model, PayloadStore &store, const RunOptions &options,
+  llvm::Error rewrite(Model &model, PayloadStore &store, const PipelineOptions &options,
                       const Pipeline *instead = nullptr) const;
   llvm::Error write(Imported &imported, const std::string &path, std::vector<std::string> *notes = nullptr) const;
   llvm::Error writeRemarks(const Imported &imported, const RemarkRecorder &recorder) const;

@@ -171,8 +171,8 @@ llvm::Expected<Imported> Job::readChanged(PayloadStore &store) const {
 }
 
 /// How the pipeline runs on a model. Who looks on is added to it.
-RunOptions Job::options(const Model &model) const {
-  RunOptions run;
+PipelineOptions Job::options(const Model &model) const {
+  PipelineOptions run;
   run.verifyEach = request.verifyEach;
   run.fuel = request.fuel;
   run.format = formatOf(model);
@@ -192,7 +192,8 @@ std::string Job::takenText(const Model &model) const {
 
 bool Job::passesThrough(const Model &model) const { return !pipeline.empty() && isCompiled(model); }
 
-llvm::Error Job::rewrite(Model &model, PayloadStore &store, const RunOptions &options, const Pipeline *instead) const {
+llvm::Error Job::rewrite(Model &model, PayloadStore &store, const PipelineOptions &options,
+                         const Pipeline *instead) const {
   const Pipeline &asked = instead ? *instead : pipeline;
   if (llvm::Error error = runPipeline(model, passesThrough(model) ? Pipeline() : asked, store, options))
     return inFile(request.input, std::move(error));
@@ -221,7 +222,7 @@ llvm::Expected<uint32_t> Job::make(const std::string &path, std::optional<uint32
   llvm::Expected<Imported> imported = readChanged(store);
   if (!imported)
     return imported.takeError();
-  RunOptions run = options(*imported->model);
+  PipelineOptions run = options(*imported->model);
   if (most)
     run.fuel = std::min(*most, run.fuel.value_or(*most));
   run.onRewrite = std::move(onRewrite);
@@ -278,7 +279,7 @@ llvm::Error Job::verify(Verdict &verdict) const {
     return changed.takeError();
   if (passesThrough(*changed->model))
     return llvm::Error::success();
-  RunOptions run = options(*changed->model);
+  PipelineOptions run = options(*changed->model);
   auto readModel = [&]() -> llvm::Expected<std::unique_ptr<Model>> {
     llvm::Expected<Imported> imported = readChanged(store);
     if (!imported)
@@ -359,7 +360,7 @@ llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_re
     return observer.takeError();
   if (llvm::Error error = change(model))
     return error;
-  RunOptions run = options(model);
+  PipelineOptions run = options(model);
   (*observer)->attach(run);
   RemarkRecorder recorder;
   if (!request.observe.remarks.empty())

@@ -71,7 +71,7 @@ static llvm::Error runPasses(Model &model, PayloadStore &store, bool verifyEach,
   for (llvm::StringRef pass : passes)
     pipeline.add(*findPass(pass));
   pipeline.plan = std::move(plan);
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = verifyEach;
   return runPipeline(model, pipeline, store, options);
 }
@@ -185,7 +185,7 @@ bool lacksRanges(const Model &model, const Scheme &scheme) {
   return computes && !any;
 }
 
-llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, RunOptions options,
+llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, PipelineOptions options,
                        std::vector<std::string> &told) {
   Pipeline pipeline;
   pipeline.plan = planEnds(ends, &told);
@@ -196,7 +196,7 @@ llvm::Error changeEnds(Model &model, const Ends &ends, PayloadStore &store, RunO
 }
 
 llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Scheme &scheme, PayloadStore &store,
-                                                       RunOptions options) {
+                                                       PipelineOptions options) {
   std::vector<Unquantized> unquantized;
   auto nameOf = [](const Operator &op) { return op.result() ? op.result()->name.str() : std::string(); };
   llvm::DenseMap<const Operator *, std::string> planned; // others may be in their place later, of other names

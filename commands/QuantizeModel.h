@@ -64,12 +64,12 @@ void leaveCarried(const Model &model, quantize::Statistics &statistics);
 bool lacksRanges(const Model &model, const quantize::Scheme &scheme);
 
 /// Inputs and outputs of a model that is quantised become of other types (quantize/Ends.h); the rest stays bit for bit.
-llvm::Error changeEnds(Model &model, const quantize::Ends &ends, PayloadStore &store, RunOptions options,
+llvm::Error changeEnds(Model &model, const quantize::Ends &ends, PayloadStore &store, PipelineOptions options,
                        std::vector<std::string> &told);
 
 /// What stays as it is.
 llvm::Expected<std::vector<quantize::Unquantized>> quantizeModel(Model &model, const quantize::Scheme &scheme,
-                                                                 PayloadStore &store, RunOptions options);
+                                                                 PayloadStore &store, PipelineOptions options);
 /// Refuses a model of which something would stay float.
 llvm::Error refuseUnquantized(llvm::ArrayRef<quantize::Unquantized> list);
 /// A line for each reason. `stays`: "float".

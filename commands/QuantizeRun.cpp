@@ -114,11 +114,11 @@ private:
   llvm::Expected<Statistics> statistics();
   llvm::Error takeRanges();
   llvm::Error storeModel();
-  RunOptions runOptions() const;
+  PipelineOptions runOptions() const;
 };
 
-RunOptions Quantization::runOptions() const {
-  RunOptions options;
+PipelineOptions Quantization::runOptions() const {
+  PipelineOptions options;
   options.verifyEach = request.verifyEach;
   options.onRefusal = [this](llvm::StringRef text) { door.note(text); };
   return options;

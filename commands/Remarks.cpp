@@ -10,7 +10,7 @@ namespace origo::commands {
 
 namespace json = llvm::json;
 
-void RemarkRecorder::attach(RunOptions &run) {
+void RemarkRecorder::attach(PipelineOptions &run) {
   run.onDecline = [this](const Operator &op, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
     if (!rule.isOfSeveral()) // of the operator alone there is nothing to miss
       return;

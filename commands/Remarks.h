@@ -19,7 +19,7 @@ using SourceTimes = std::map<uint32_t, uint64_t>;
 class RemarkRecorder {
 public:
   /// Adds what looks on to the options of a run, behind what looks on already.
-  void attach(RunOptions &run);
+  void attach(PipelineOptions &run);
 
   struct Declined {
     llvm::StringRef pass, rule;

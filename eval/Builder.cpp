@@ -48,7 +48,7 @@ llvm::Expected<Value *> Builder::constant(llvm::StringRef name, TensorType type,
   std::optional<uint64_t> size = fits ? payloadBytes(type, count) : std::nullopt;
   if (!size || *size != bytes.size()) {
     broken = true;
-    return evalError(ErrorCode::BadGraph, Phase::Build,
+    return evalError(ErrorCode::BadGraph, EvalPhase::Build,
                      "constant \"" + printable(name) + "\": " + llvm::Twine(bytes.size()) +
                          " bytes do not fill its shape");
   }
@@ -76,7 +76,7 @@ llvm::Expected<llvm::SmallVector<Value *, 2>> Builder::ops(BuiltinOperator code,
     if (info && operand >= 0 && !info->operands.empty())
       name = info->operands[std::min<size_t>(operand, info->operands.size() - 1)].name.str();
     std::string text = operand < 0 ? "" : "operand " + std::to_string(operand) + " (" + name + "): ";
-    auto made = std::make_unique<EvalError>(error, Phase::Build, std::move(place), text + message.str());
+    auto made = std::make_unique<EvalError>(error, EvalPhase::Build, std::move(place), text + message.str());
     made->operand = name;
     return llvm::Error(std::move(made));
   };
@@ -132,11 +132,11 @@ llvm::Expected<llvm::SmallVector<Value *, 2>> Builder::ops(BuiltinOperator code,
 
 llvm::Expected<std::unique_ptr<Model>> Builder::finish(llvm::ArrayRef<Value *> outputs) {
   if (!model || broken)
-    return evalError(ErrorCode::BadGraph, Phase::Build,
+    return evalError(ErrorCode::BadGraph, EvalPhase::Build,
                      model ? "an earlier call was refused" : "the builder is used up");
   for (const Value *output : outputs)
     if (!output || output->subgraph() != graph)
-      return evalError(ErrorCode::BadGraph, Phase::Build, "an output is missing or belongs to another builder");
+      return evalError(ErrorCode::BadGraph, EvalPhase::Build, "an output is missing or belongs to another builder");
   model->setInputs(*graph, inputs);
   model->setOutputs(*graph, outputs);
   model->keep(std::make_shared<std::deque<flatbuffers::FlatBufferBuilder>>(std::move(tables)));

@@ -30,15 +30,15 @@ llvm::StringRef errorCodeName(ErrorCode code) {
   return "";
 }
 
-llvm::StringRef phaseName(Phase phase) {
-  return phase == Phase::Build ? "build" : phase == Phase::Compile ? "compile" : "run";
+llvm::StringRef phaseName(EvalPhase phase) {
+  return phase == EvalPhase::Build ? "build" : phase == EvalPhase::Compile ? "compile" : "run";
 }
 
-llvm::Error evalError(ErrorCode code, Phase phase, const llvm::Twine &message) {
+llvm::Error evalError(ErrorCode code, EvalPhase phase, const llvm::Twine &message) {
   return llvm::make_error<EvalError>(code, phase, Place{}, message.str());
 }
 
-llvm::Error evalError(ErrorCode code, Phase phase, const Operator &op, int operand, const llvm::Twine &message,
+llvm::Error evalError(ErrorCode code, EvalPhase phase, const Operator &op, int operand, const llvm::Twine &message,
                       std::string expected, std::string actual) {
   Place place;
   if (op.subgraph())

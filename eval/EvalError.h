@@ -7,7 +7,7 @@
 
 namespace origo::eval {
 
-enum class Phase : uint8_t { Build, Compile, Run };
+enum class EvalPhase : uint8_t { Build, Compile, Run };
 
 enum class ErrorCode : uint8_t {
   UnknownName,  ///< of an input, an output or a signature
@@ -22,27 +22,27 @@ enum class ErrorCode : uint8_t {
   Timeout,
 };
 llvm::StringRef errorCodeName(ErrorCode code);
-llvm::StringRef phaseName(Phase phase);
+llvm::StringRef phaseName(EvalPhase phase);
 
 /// What is wrong with building, compiling or running a graph. Where several things are (operators without a kernel),
 /// the llvm::Error holds one of these for each.
 class EvalError : public llvm::ErrorInfo<EvalError, ModelError> {
 public:
   static char ID;
-  EvalError(ErrorCode code, Phase phase, Place place, std::string message)
+  EvalError(ErrorCode code, EvalPhase phase, Place place, std::string message)
       : ErrorInfo(std::move(place), std::move(message)), code(code), phase(phase) {}
 
   ErrorCode code;
-  Phase phase;
+  EvalPhase phase;
   std::string operand = {}; ///< its name in the operator's row; empty: none in particular
   std::string expected = {}, actual = {};
   std::vector<uint32_t> origins = {}; ///< ids of the source operators behind the operator
 };
 
 /// An error of no operator.
-llvm::Error evalError(ErrorCode code, Phase phase, const llvm::Twine &message);
+llvm::Error evalError(ErrorCode code, EvalPhase phase, const llvm::Twine &message);
 /// An error about an operator, and, if `operand` is not negative, about one of its operands.
-llvm::Error evalError(ErrorCode code, Phase phase, const Operator &op, int operand, const llvm::Twine &message,
+llvm::Error evalError(ErrorCode code, EvalPhase phase, const Operator &op, int operand, const llvm::Twine &message,
                       std::string expected = {}, std::string actual = {});
 
 /// "[1,?,3]" for messages.

@@ -108,8 +108,8 @@ llvm::Error Execution::reserve(uint64_t bytes, const Operator *op) {
   if (bytes > memoryLimit || state.usedBytes + state.resources.used > memoryLimit - bytes) {
     llvm::Twine limit(options.memoryLimit);
     std::string message = ("tensors would take more than the " + limit + " bytes that are allowed").str();
-    return op ? evalError(ErrorCode::MemoryLimit, Phase::Run, *op, -1, message)
-              : evalError(ErrorCode::MemoryLimit, Phase::Run, message);
+    return op ? evalError(ErrorCode::MemoryLimit, EvalPhase::Run, *op, -1, message)
+              : evalError(ErrorCode::MemoryLimit, EvalPhase::Run, message);
   }
   state.usedBytes += bytes;
   return llvm::Error::success();
@@ -144,7 +144,7 @@ llvm::Error Execution::acquire(Block &block, uint64_t bytes, const Operator &op)
   }
   if (!block.allocate(bytes)) {
     release(bytes);
-    return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1, "there is no memory for its result");
+    return evalError(ErrorCode::MemoryLimit, EvalPhase::Run, op, -1, "there is no memory for its result");
   }
   return llvm::Error::success();
 }
@@ -159,7 +159,7 @@ void Execution::giveUp(Block &block) {
 
 llvm::Error Execution::checkTime(const Operator &op) const {
   if (deadline && std::chrono::steady_clock::now() > *deadline)
-    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
+    return evalError(ErrorCode::Timeout, EvalPhase::Run, op, -1, "the run takes longer than allowed");
   return llvm::Error::success();
 }
 
@@ -192,7 +192,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
       return error;
     if (!frame.memory.allocate(bytes)) {
       release(bytes);
-      return evalError(ErrorCode::MemoryLimit, Phase::Run, "there is no memory for the tensors");
+      return evalError(ErrorCode::MemoryLimit, EvalPhase::Run, "there is no memory for the tensors");
     }
   }
   for (size_t i = 0; i < plan.slots.size(); ++i) {
@@ -212,7 +212,7 @@ llvm::Error Execution::run(Frame &frame, llvm::ArrayRef<Tensor> inputs) {
         auto count = slot.value->elementCount();
         auto bytes = count ? payloadBytes(tensor.type, *count) : std::nullopt;
         if (!bytes)
-          return evalError(ErrorCode::BadGraph, Phase::Run, "a variable tensor without a fixed size");
+          return evalError(ErrorCode::BadGraph, EvalPhase::Run, "a variable tensor without a fixed size");
         if (llvm::Error error = reserve(*bytes, nullptr))
           return error;
         uint8_t zero = tensor.type == TensorType::INT8 ? static_cast<uint8_t>(tensor.zeroPoint()) : 0;
@@ -389,7 +389,7 @@ llvm::Error Execution::setResult(Frame &frame, const Step &step, unsigned i, con
     return llvm::Error::success();
   Tensor &to = frame.tensors[slot];
   if (to.type != from.type)
-    return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, -1, "what it calls gives another type",
+    return evalError(ErrorCode::BadGraph, EvalPhase::Run, *step.op, -1, "what it calls gives another type",
                      tensorTypeName(to.type).str(), tensorTypeName(from.type).str());
   auto memory = room(frame, step, i, from.storage.size());
   if (!memory)
@@ -405,7 +405,7 @@ llvm::Expected<std::vector<Tensor>> Execution::call(const Step &step, unsigned w
   const Plan &plan = *step.callees[which];
   for (size_t i = 0; i < plan.inputs.size(); ++i)
     if (plan.slots[plan.inputs[i]].value->type != inputs[i].type)
-      return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, -1,
+      return evalError(ErrorCode::BadGraph, EvalPhase::Run, *step.op, -1,
                        "subgraph " + llvm::Twine(plan.graph->index) + " takes another type as input " + llvm::Twine(i),
                        tensorTypeName(plan.slots[plan.inputs[i]].value->type).str(),
                        tensorTypeName(inputs[i].type).str());
@@ -425,7 +425,7 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
   std::vector<Tensor> operands;
   for (size_t i = 0; i < step.operands.size(); ++i) {
     if (step.operands[i] < 0)
-      return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, static_cast<int>(i), "is missing");
+      return evalError(ErrorCode::BadGraph, EvalPhase::Run, *step.op, static_cast<int>(i), "is missing");
     operands.push_back(frame.tensors[step.operands[i]]);
   }
   unsigned which = 0;
@@ -435,7 +435,7 @@ llvm::Error Execution::runControlFlow(Frame &frame, const Step &step) {
     return runWhile(frame, step);
   case BuiltinOperator::IF:
     if (operands[0].type != TensorType::BOOL || operands[0].count() != 1)
-      return evalError(ErrorCode::BadOperand, Phase::Run, *step.op, 0, "is not a single truth value");
+      return evalError(ErrorCode::BadOperand, EvalPhase::Run, *step.op, 0, "is not a single truth value");
     which = operands[0].as<uint8_t>()[0] ? 0 : 1;
     arguments = arguments.drop_front();
     break;
@@ -470,11 +470,12 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
       return condition.takeError();
     const Tensor &flag = condition->front();
     if (flag.type != TensorType::BOOL || flag.count() != 1)
-      return evalError(ErrorCode::BadOperand, Phase::Run, *step.op, -1, "the condition is not a single truth value");
+      return evalError(ErrorCode::BadOperand, EvalPhase::Run, *step.op, -1,
+                       "the condition is not a single truth value");
     if (!flag.as<uint8_t>()[0])
       break;
     if (++iterations > options.iterationLimit)
-      return evalError(ErrorCode::IterationLimit, Phase::Run, *step.op, -1,
+      return evalError(ErrorCode::IterationLimit, EvalPhase::Run, *step.op, -1,
                        "more than the " + llvm::Twine(options.iterationLimit) + " rounds that are allowed");
     if (llvm::Error error = checkTime(*step.op))
       return error;
@@ -496,7 +497,8 @@ llvm::Error Execution::runWhile(Frame &frame, const Step &step) {
     release(std::exchange(held, size));
     for (size_t i = 0; i < values.size(); ++i) {
       if ((*next)[i].type != values[i].type)
-        return evalError(ErrorCode::BadGraph, Phase::Run, *step.op, static_cast<int>(i), "changes its type in a round");
+        return evalError(ErrorCode::BadGraph, EvalPhase::Run, *step.op, static_cast<int>(i),
+                         "changes its type in a round");
       values[i].shape = (*next)[i].shape;
       values[i].storage = bytes[i];
     }

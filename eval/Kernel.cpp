@@ -20,7 +20,7 @@ bool KernelContext::lookAtClock() {
 
 llvm::Error KernelContext::checkTime() const {
   if (deadline && std::chrono::steady_clock::now() > *deadline)
-    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the run takes longer than allowed");
+    return evalError(ErrorCode::Timeout, EvalPhase::Run, op, -1, "the run takes longer than allowed");
   return llvm::Error::success();
 }
 
@@ -116,12 +116,12 @@ llvm::Expected<int64_t> KernelContext::integer(unsigned i) const {
 }
 
 llvm::Error KernelContext::fail(const llvm::Twine &message) const {
-  return evalError(ErrorCode::BadOperand, Phase::Run, op, -1, message);
+  return evalError(ErrorCode::BadOperand, EvalPhase::Run, op, -1, message);
 }
 
 llvm::Error KernelContext::fail(unsigned operand, const llvm::Twine &message, std::string expected,
                                 std::string actual) const {
-  return evalError(ErrorCode::BadOperand, Phase::Run, op, static_cast<int>(operand), message, std::move(expected),
+  return evalError(ErrorCode::BadOperand, EvalPhase::Run, op, static_cast<int>(operand), message, std::move(expected),
                    std::move(actual));
 }
 

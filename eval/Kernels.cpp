@@ -45,7 +45,7 @@ bool isExtent(llvm::StringRef option) {
          option == "block_size";
 }
 
-llvm::Error errorOf(Misfit misfit, const Operator &op, Phase phase) {
+llvm::Error errorOf(Misfit misfit, const Operator &op, EvalPhase phase) {
   return evalError(ErrorCode::BadOperand, phase, op, misfit.operand, misfit.message, std::move(misfit.expected),
                    std::move(misfit.actual));
 }
@@ -62,7 +62,7 @@ Kernel::Kernel(const KernelRow &row) : KernelRow(row), signature(row.types) {
 
 llvm::Error Kernel::shape(KernelContext &context) const {
   if (auto misfit = admitsShapes(*this, context))
-    return errorOf(std::move(*misfit), context.op, Phase::Run);
+    return errorOf(std::move(*misfit), context.op, EvalPhase::Run);
   if (shapes == ShapesFrom::Kernel)
     return llvm::Error::success();
   if (rule)
@@ -143,8 +143,8 @@ llvm::Expected<const Kernel *> kernelFor(const Operator &op) {
         misfit = std::move(found);
     }
   if (misfit)
-    return errorOf(std::move(*misfit), op, Phase::Compile);
-  return evalError(ErrorCode::Unsupported, Phase::Compile, op, -1, "no kernel for " + typesOf(op));
+    return errorOf(std::move(*misfit), op, EvalPhase::Compile);
+  return evalError(ErrorCode::Unsupported, EvalPhase::Compile, op, -1, "no kernel for " + typesOf(op));
 }
 
 const Kernel *findKernel(const Operator &op) {

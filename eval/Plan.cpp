@@ -33,22 +33,23 @@ llvm::Error checkCall(const Operator &op, llvm::ArrayRef<Subgraph *> callees) {
   auto check = [&](const Subgraph &graph, size_t in, size_t out) -> llvm::Error {
     if (graph.inputs.size() == in && graph.outputs.size() == out)
       return llvm::Error::success();
-    return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1,
+    return evalError(ErrorCode::BadGraph, EvalPhase::Compile, op, -1,
                      "subgraph " + llvm::Twine(graph.index) + " has another number of inputs or outputs",
                      llvm::Twine(in).concat(" and ").concat(llvm::Twine(out)).str(),
                      llvm::Twine(graph.inputs.size()).concat(" and ").concat(llvm::Twine(graph.outputs.size())).str());
   };
   size_t wanted = op.code == BuiltinOperator::IF || op.code == BuiltinOperator::WHILE ? 2 : 1;
   if (callees.size() != wanted || llvm::is_contained(callees, nullptr))
-    return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "calls a subgraph that does not exist");
+    return evalError(ErrorCode::BadGraph, EvalPhase::Compile, op, -1, "calls a subgraph that does not exist");
   switch (op.code) {
   case BuiltinOperator::IF:
     if (operands == 0)
-      return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "has no condition");
+      return evalError(ErrorCode::BadGraph, EvalPhase::Compile, op, -1, "has no condition");
     return llvm::joinErrors(check(*callees[0], operands - 1, results), check(*callees[1], operands - 1, results));
   case BuiltinOperator::WHILE:
     if (operands != results)
-      return evalError(ErrorCode::BadGraph, Phase::Compile, op, -1, "has another number of results than of operands");
+      return evalError(ErrorCode::BadGraph, EvalPhase::Compile, op, -1,
+                       "has another number of results than of operands");
     return llvm::joinErrors(check(*callees[0], operands, 1), check(*callees[1], operands, operands));
   default:
     return check(*callees[0], operands, results);
@@ -88,13 +89,13 @@ bool Planner::outOfTime(const Operator &op) {
   if (!deadline || std::chrono::steady_clock::now() <= *deadline)
     return false;
   if (!late)
-    add(evalError(ErrorCode::Timeout, Phase::Compile, op, -1, "to plan the run takes longer than allowed"));
+    add(evalError(ErrorCode::Timeout, EvalPhase::Compile, op, -1, "to plan the run takes longer than allowed"));
   return late = true;
 }
 
 const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs) {
   if (llvm::is_contained(inProgress, &graph)) {
-    add(evalError(ErrorCode::BadGraph, Phase::Compile, "subgraph " + llvm::Twine(graph.index) + " calls itself"));
+    add(evalError(ErrorCode::BadGraph, EvalPhase::Compile, "subgraph " + llvm::Twine(graph.index) + " calls itself"));
     return nullptr;
   }
   inProgress.push_back(&graph);
@@ -158,7 +159,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
         continue;
       const Value &value = *made.slots[step.operands[i]].value;
       if (made.slots[step.operands[i]].kind == Slot::Kind::Computed && !value.producer())
-        add(evalError(ErrorCode::BadGraph, Phase::Compile, *op, static_cast<int>(i), "is computed by nothing"));
+        add(evalError(ErrorCode::BadGraph, EvalPhase::Compile, *op, static_cast<int>(i), "is computed by nothing"));
     }
     if (isControlFlow(op->code)) {
       auto callees = op->callees();
@@ -178,7 +179,7 @@ const Plan *Planner::plan(const Subgraph &graph, llvm::ArrayRef<Value *> outputs
   for (const Value *output : late ? llvm::ArrayRef<Value *>() : outputs) {
     int slot = slotOf(output);
     if (slot < 0 || (made.slots[slot].kind == Slot::Kind::Computed && !output->producer()))
-      add(evalError(ErrorCode::BadGraph, Phase::Compile,
+      add(evalError(ErrorCode::BadGraph, EvalPhase::Compile,
                     "an output of subgraph " + llvm::Twine(graph.index) + " is computed by nothing"));
     else
       made.outputs.push_back(slot);
@@ -246,8 +247,9 @@ void Planner::inferShapes(Plan &plan) {
     for (int slot : step.results)
       if (slot >= 0 && plan.slots[slot].value->isStatic() && tensors[slot].rankKnown &&
           llvm::ArrayRef<int32_t>(plan.slots[slot].value->shape) != llvm::ArrayRef<int32_t>(tensors[slot].shape))
-        add(evalError(ErrorCode::BadGraph, Phase::Compile, *step.op, -1, "the model states another shape of its result",
-                      shapeText(plan.slots[slot].value->shape), shapeText(tensors[slot].shape)));
+        add(evalError(ErrorCode::BadGraph, EvalPhase::Compile, *step.op, -1,
+                      "the model states another shape of its result", shapeText(plan.slots[slot].value->shape),
+                      shapeText(tensors[slot].shape)));
   plan.arrangeFiled(options.memoryLimit);
 }
 

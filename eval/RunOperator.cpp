@@ -29,7 +29,7 @@ static llvm::Error badConstant(const Value &value, const llvm::Twine &message) {
   place.name = value.name.str();
   if (value.subgraph())
     place.subgraph = static_cast<int>(value.subgraph()->index);
-  return llvm::make_error<EvalError>(ErrorCode::BadGraph, Phase::Compile, place, message.str());
+  return llvm::make_error<EvalError>(ErrorCode::BadGraph, EvalPhase::Compile, place, message.str());
 }
 
 llvm::Expected<ConstantBytes> ConstantBytes::of(const Value &value, uint64_t memoryLimit) {
@@ -108,7 +108,7 @@ protected:
   llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t>,
                                                           uint64_t bytes) override {
     if (bytes > left)
-      return evalError(ErrorCode::MemoryLimit, Phase::Run, op, -1,
+      return evalError(ErrorCode::MemoryLimit, EvalPhase::Run, op, -1,
                        "the result would take " + llvm::Twine(bytes) + " bytes");
     left -= bytes;
     results[i].bytes.resize(bytes);
@@ -139,7 +139,7 @@ llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const T
       return error;
     if (i < given.size() && given[i]) {
       if (given[i]->type != value->type)
-        return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "has another type",
+        return evalError(ErrorCode::BadInput, EvalPhase::Run, op, static_cast<int>(i), "has another type",
                          tensorTypeName(value->type).str(), tensorTypeName(given[i]->type).str());
       operands[i].shape = given[i]->shape;
       // A copy, because operands may be updated in place and lie anywhere.
@@ -147,7 +147,7 @@ llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const T
       operands[i].storage = copies.back();
       auto size = payloadBytes(value->type, static_cast<uint64_t>(operands[i].count()));
       if (size && *size != operands[i].storage.size())
-        return evalError(ErrorCode::BadInput, Phase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
+        return evalError(ErrorCode::BadInput, EvalPhase::Run, op, static_cast<int>(i), "bytes do not fit the shape",
                          std::to_string(*size), std::to_string(operands[i].storage.size()));
       continue;
     }
@@ -155,7 +155,7 @@ llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const T
     if (!wanted(*value))
       continue;
     if (!value->isConstant())
-      return evalError(ErrorCode::MissingInput, Phase::Run, op, static_cast<int>(i), "is not known");
+      return evalError(ErrorCode::MissingInput, EvalPhase::Run, op, static_cast<int>(i), "is not known");
     auto bytes = ConstantBytes::of(*value, memoryLimit);
     if (!bytes)
       return bytes.takeError();

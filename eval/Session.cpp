@@ -56,7 +56,7 @@ Port portOf(const Value &value, llvm::StringRef name) {
   return port;
 }
 
-llvm::Error portError(ErrorCode code, Phase phase, const Port &port, const llvm::Twine &message,
+llvm::Error portError(ErrorCode code, EvalPhase phase, const Port &port, const llvm::Twine &message,
                       std::string expected = {}, std::string actual = {}) {
   Place place;
   place.tensor = static_cast<int>(port.value->index);
@@ -75,13 +75,13 @@ llvm::Error portError(ErrorCode code, Phase phase, const Port &port, const llvm:
 /// The caller's tensor as what it feeds; its bytes are not written to.
 llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shapeOnly) {
   if (given.type != port.type)
-    return portError(ErrorCode::BadInput, Phase::Run, port, "another type", tensorTypeName(port.type).str(),
+    return portError(ErrorCode::BadInput, EvalPhase::Run, port, "another type", tensorTypeName(port.type).str(),
                      tensorTypeName(given.type).str());
   bool fits = !port.rankKnown || given.shape.size() == port.shape.size();
   for (size_t i = 0; fits && port.rankKnown && i < port.shape.size(); ++i)
     fits = given.shape[i] >= 0 && (port.shape[i] < 0 || port.shape[i] == given.shape[i]);
   if (!fits || llvm::any_of(given.shape, [](int32_t d) { return d < 0; }))
-    return portError(ErrorCode::BadInput, Phase::Run, port, "another shape", shapeText(port.shape),
+    return portError(ErrorCode::BadInput, EvalPhase::Run, port, "another shape", shapeText(port.shape),
                      shapeText(given.shape));
   Tensor tensor = ShapeRun::stated(*port.value);
   tensor.shape = given.shape;
@@ -92,13 +92,14 @@ llvm::Expected<Tensor> feed(const Port &port, const TensorRef &given, bool shape
   uint64_t count = 1;
   for (int32_t dim : given.shape)
     if (__builtin_mul_overflow(count, static_cast<uint64_t>(dim), &count))
-      return portError(ErrorCode::BadInput, Phase::Run, port, "an impossible shape");
+      return portError(ErrorCode::BadInput, EvalPhase::Run, port, "an impossible shape");
   auto bytes = payloadBytes(port.type, count);
   if (bytes && *bytes != given.bytes.size())
-    return portError(ErrorCode::BadInput, Phase::Run, port, "another number of bytes", std::to_string(*bytes),
+    return portError(ErrorCode::BadInput, EvalPhase::Run, port, "another number of bytes", std::to_string(*bytes),
                      std::to_string(given.bytes.size()));
   if (port.type == TensorType::STRING && !unpackStrings(given.bytes, static_cast<int64_t>(count)))
-    return portError(ErrorCode::BadInput, Phase::Run, port, "the bytes do not hold as many strings as the shape says");
+    return portError(ErrorCode::BadInput, EvalPhase::Run, port,
+                     "the bytes do not hold as many strings as the shape says");
   tensor.storage = {const_cast<uint8_t *>(given.bytes.data()), given.bytes.size()};
   return tensor;
 }
@@ -169,7 +170,7 @@ struct Session::Compiled {
         return &entry;
     if (name.empty() && entries.size() == 1)
       return &entries.front();
-    return evalError(ErrorCode::UnknownName, Phase::Run, "there is no signature \"" + printable(name) + "\"");
+    return evalError(ErrorCode::UnknownName, EvalPhase::Run, "there is no signature \"" + printable(name) + "\"");
   }
 
   using Given = llvm::SmallVector<const TensorRef *, 16>;
@@ -178,12 +179,12 @@ struct Session::Compiled {
     for (const Port &port : entry.inputs) {
       auto found = inputs.find(port.name);
       if (found == inputs.end())
-        return portError(ErrorCode::MissingInput, Phase::Run, port, "this input is not given");
+        return portError(ErrorCode::MissingInput, EvalPhase::Run, port, "this input is not given");
       list.push_back(&found->second);
     }
     for (const auto &[name, tensor] : inputs)
       if (llvm::none_of(entry.inputs, [&, &name = name](const Port &port) { return port.name == name; }))
-        return evalError(ErrorCode::UnknownName, Phase::Run, "there is no input \"" + printable(name) + "\"");
+        return evalError(ErrorCode::UnknownName, EvalPhase::Run, "there is no input \"" + printable(name) + "\"");
     return list;
   }
 
@@ -208,7 +209,7 @@ struct Session::Compiled {
                   const RunOptions &runOptions, const Wanted &memory,
                   llvm::function_ref<llvm::Error(llvm::ArrayRef<Tensor>)> take) const {
     if (inputs.size() != entry.inputs.size())
-      return evalError(ErrorCode::MissingInput, Phase::Run,
+      return evalError(ErrorCode::MissingInput, EvalPhase::Run,
                        "the graph has " + llvm::Twine(entry.inputs.size()) + " inputs, given are " +
                            llvm::Twine(inputs.size()));
     std::unique_ptr<Frame> &frame = store.frames[entry.plan];
@@ -232,7 +233,7 @@ struct Session::Compiled {
     for (const Value *value : entry.plan->graph->inputs) {
       auto port = llvm::find_if(entry.inputs, [&](const Port &p) { return p.value == value; });
       if (port == entry.inputs.end())
-        return evalError(ErrorCode::BadGraph, Phase::Run, "the signature leaves an input of its subgraph out");
+        return evalError(ErrorCode::BadGraph, EvalPhase::Run, "the signature leaves an input of its subgraph out");
       arguments.push_back(given[port - entry.inputs.begin()]);
     }
     placeOutside(*frame, entry, memory, runOptions.observer || runOptions.part);
@@ -373,7 +374,7 @@ llvm::Error Session::run(const Inputs &inputs, const Outputs &outputs, const Run
     return list.takeError();
   for (const auto &[name, memory] : outputs)
     if (llvm::none_of((*entry)->outputs, [&, &name = name](const Port &port) { return port.name == name; }))
-      return evalError(ErrorCode::UnknownName, Phase::Run, "there is no output \"" + printable(name) + "\"");
+      return evalError(ErrorCode::UnknownName, EvalPhase::Run, "there is no output \"" + printable(name) + "\"");
   Wanted wanted;
   for (const Port &port : (*entry)->outputs) {
     auto memory = outputs.find(port.name);
@@ -388,7 +389,7 @@ llvm::Error Session::runInto(llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<ll
   if (!entry)
     return entry.takeError();
   if (outputs.size() != (*entry)->outputs.size())
-    return evalError(ErrorCode::BadOutput, Phase::Run,
+    return evalError(ErrorCode::BadOutput, EvalPhase::Run,
                      "the graph has " + llvm::Twine((*entry)->outputs.size()) + " outputs, wanted are " +
                          llvm::Twine(outputs.size()));
   Compiled::Given list;
@@ -411,7 +412,7 @@ llvm::Error Session::runEntry(const Entry &entry, llvm::ArrayRef<const TensorRef
         if (!outputs[i])
           continue;
         if (outputs[i]->size() != made[i].storage.size())
-          return portError(ErrorCode::BadOutput, Phase::Run, entry.outputs[i],
+          return portError(ErrorCode::BadOutput, EvalPhase::Run, entry.outputs[i],
                            "the buffer is not as large as the output", std::to_string(made[i].storage.size()),
                            std::to_string(outputs[i]->size()));
         if (write && outputs[i]->data() != made[i].storage.data())
@@ -486,7 +487,7 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
         if (value != graph.values.end())
           chosen.push_back(portOf(**value, name));
         else
-          add(evalError(ErrorCode::UnknownName, Phase::Compile, "there is no tensor \"" + printable(name) + "\""));
+          add(evalError(ErrorCode::UnknownName, EvalPhase::Compile, "there is no tensor \"" + printable(name) + "\""));
       }
       outputs = std::move(chosen);
     }
@@ -533,7 +534,7 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
         for (const Signature::Entry &named : *list)
           whole &= named.value != nullptr;
       if (!whole) {
-        add(evalError(ErrorCode::BadGraph, Phase::Compile,
+        add(evalError(ErrorCode::BadGraph, EvalPhase::Compile,
                       "signature \"" + printable(signature.key) + "\" names tensors that do not exist"));
         continue;
       }
@@ -553,10 +554,10 @@ llvm::Expected<Session> compile(Model &model, const CompileOptions &options) {
       addEntry(std::move(entry), *signature.subgraph, std::move(outputs));
     }
   if (!found)
-    add(evalError(ErrorCode::UnknownName, Phase::Compile,
+    add(evalError(ErrorCode::UnknownName, EvalPhase::Compile,
                   "there is no signature \"" + printable(options.signature) + "\""));
   if (model.subgraphs.empty())
-    add(evalError(ErrorCode::BadGraph, Phase::Compile, "the model has no subgraph"));
+    add(evalError(ErrorCode::BadGraph, EvalPhase::Compile, "the model has no subgraph"));
   if (llvm::Error errors = compiled.planner.takeErrors())
     return errors;
   llvm::DenseSet<const Subgraph *> called;

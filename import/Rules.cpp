@@ -62,7 +62,7 @@ uint64_t graphBytes(const circle::Model &model) {
       for (const circle::Tensor *tensor : *graph->tensors()) {
         if (length(tensor->shape()) > 4)
           vector(tensor->shape(), sizeof(int32_t));
-        if (view(tensor->name()).size() > opName)
+        if (stringRef(tensor->name()).size() > opName)
           bytes += tensor->name()->size();
         vector(tensor->variant_tensors(), sizeof(VariantType));
         if (auto *quantization = tensor->quantization()) {
@@ -132,7 +132,7 @@ Error Rules::metadata() {
   if (model.metadata())
     for (const circle::Metadata *entry : *model.metadata())
       if (!bufferExists(entry->buffer()))
-        return outOfRange({}, "metadata \"" + printable(view(entry->name())) + "\": buffer", entry->buffer(),
+        return outOfRange({}, "metadata \"" + printable(stringRef(entry->name())) + "\": buffer", entry->buffer(),
                           bufferCount());
   if (model.metadata_buffer())
     for (int32_t buffer : *model.metadata_buffer())
@@ -156,7 +156,7 @@ Error Rules::signatures() {
   if (!model.signature_defs())
     return Error::success();
   for (const circle::SignatureDef *signature : *model.signature_defs()) {
-    std::string key = "signature \"" + printable(view(signature->signature_key())) + "\": ";
+    std::string key = "signature \"" + printable(stringRef(signature->signature_key())) + "\": ";
     if (signature->subgraph_index() >= subgraphCount())
       return outOfRange({}, key + "subgraph", signature->subgraph_index(), subgraphCount());
     size_t tensors = length(model.subgraphs()->Get(signature->subgraph_index())->tensors());
@@ -322,7 +322,7 @@ Error Rules::operators(const circle::SubGraph &graph, unsigned index) {
   std::vector<int32_t> producers(tensors, -1);
   auto named = [&](Place place, int32_t tensor) {
     place.tensor = tensor;
-    place.name = view(graph.tensors()->Get(tensor)->name()).str();
+    place.name = stringRef(graph.tensors()->Get(tensor)->name()).str();
     return place;
   };
   std::vector<bool> inputs(tensors);
@@ -408,7 +408,7 @@ Error Rules::subgraph(unsigned index) {
       llvm::consumeError(std::move(error));
       if (Error placed = tensor(
               graph, t,
-              {.subgraph = static_cast<int>(index), .tensor = static_cast<int>(i), .name = view(t.name()).str()}))
+              {.subgraph = static_cast<int>(index), .tensor = static_cast<int>(i), .name = stringRef(t.name()).str()}))
         return placed;
     }
   }

@@ -67,7 +67,7 @@ std::unique_ptr<Model> buildModel(const Source &source);
 /// The zip file behind the flatbuffer; empty if there is none.
 Payload findArchive(const Source &source);
 
-inline llvm::StringRef view(const flatbuffers::String *text) {
+inline llvm::StringRef stringRef(const flatbuffers::String *text) {
   return text ? llvm::StringRef(text->c_str(), text->size()) : llvm::StringRef();
 }
 template <class T> const flatbuffers::Table &asTable(const T &table) {

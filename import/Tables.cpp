@@ -18,7 +18,7 @@ private:
   const circle::Model &file;
   Model &model;
 
-  llvm::StringRef text(const flatbuffers::String *string) const { return view(string); }
+  llvm::StringRef text(const flatbuffers::String *string) const { return stringRef(string); }
   /// The elements where they lie, or a copy where they are not aligned: the flatbuffer verifier lets a vector of
   /// 8-byte elements begin at any multiple of 4.
   template <class T> llvm::ArrayRef<T> array(const flatbuffers::Vector<T> *vector) {

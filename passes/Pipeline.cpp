@@ -118,7 +118,7 @@ static bool broadcastsTooFar(const Operator &op) {
 }
 
 /// How constants are computed, noted for the origin map and told to who looks on.
-static Folding foldingFor(Model &model, const RunOptions &options) {
+static Folding foldingFor(Model &model, const PipelineOptions &options) {
   auto told = [&model, &options](const Operator &op, PayloadStore &store, const char *&why) {
     auto payloads = evaluate(op, store, why);
     if (payloads && !payloads->empty()) {
@@ -144,7 +144,7 @@ struct Candidate {
 
 class Run {
 public:
-  Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options)
+  Run(Model &model, const Pipeline &pipeline, PayloadStore &store, const PipelineOptions &options)
       : model(model), pipeline(pipeline), options(options), rw(model, store, foldingFor(model, options)) {
     rw.onRewrite = options.onRewrite;
     rw.price = options.price;
@@ -178,7 +178,7 @@ public:
 private:
   Model &model;
   const Pipeline &pipeline;
-  const RunOptions &options;
+  const PipelineOptions &options;
   Rewriter rw;
   StoragePlan plan;
   bool storing = false; ///< as the plan says: what stands between two ways to store goes when both sides are done
@@ -361,7 +361,7 @@ llvm::Error Run::run() {
 
 } // namespace
 
-llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options) {
+llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const PipelineOptions &options) {
   model.laws = 13; // whatever a rewrite does without is noted, what changes places, and what is inexact
   if (pipeline.empty())
     return llvm::Error::success();

@@ -42,7 +42,7 @@ struct RuleStatistics {
 };
 
 /// How to run a pipeline, and who looks on.
-struct RunOptions {
+struct PipelineOptions {
   bool verifyEach = false;      ///< verify the model after each rewrite; a violation ends the run
   std::optional<uint32_t> fuel; ///< stop after so many rewrites
   std::function<void(const RewriteEvent &)> onRewrite;
@@ -65,7 +65,8 @@ struct RunOptions {
 /// Runs the pipeline: phase by phase, each to its fixed point, that is its passes and the simplifications on every
 /// operator, again wherever something changed. Dead code and unneeded buffers are removed. An empty pipeline changes
 /// nothing. A rule that breaks a law of rewrites is told of, or ends the run where `verifyEach` is set.
-llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const RunOptions &options = {});
+llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store,
+                        const PipelineOptions &options = {});
 
 /// Takes out the outputs that only bring codes of weights along, where a pass of the pipeline uses these, as a run does
 /// when that pass had its turn.

@@ -7,7 +7,7 @@
 namespace origo {
 
 llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load,
-                                        const Pipeline &pipeline, PayloadStore &store, const RunOptions &run,
+                                        const Pipeline &pipeline, PayloadStore &store, const PipelineOptions &run,
                                         const eval::ProveOptions &options) {
   llvm::Expected<std::unique_ptr<Model>> before = load();
   if (!before)
@@ -21,7 +21,7 @@ llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::u
       return model.takeError();
     std::string last = "no rewrite";
     eval::exact::Recipes recipes;
-    RunOptions seen = run;
+    PipelineOptions seen = run;
     seen.fuel = most;
     seen.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     seen.onFold = [&](const Operator &op, llvm::ArrayRef<Payload> results) { recipes.add(op, results); };

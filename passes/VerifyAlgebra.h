@@ -16,7 +16,7 @@ struct ProvedRun {
 /// the model was before, in exact arithmetic (docs/proof.md). Where something is different, it searches by halves for
 /// the first rewrite after which it is.
 llvm::Expected<ProvedRun> proveRewrites(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load,
-                                        const Pipeline &pipeline, PayloadStore &store, const RunOptions &run = {},
+                                        const Pipeline &pipeline, PayloadStore &store, const PipelineOptions &run = {},
                                         const eval::ProveOptions &options = {});
 
 } // namespace origo

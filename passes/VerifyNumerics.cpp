@@ -9,7 +9,7 @@ namespace origo {
 
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, const RunOptions &run, eval::Baseline::Given given, OnDeclared onDeclared) {
+                 PayloadStore &store, const PipelineOptions &run, eval::Baseline::Given given, OnDeclared onDeclared) {
   llvm::Expected<std::unique_ptr<Model>> before = load();
   if (!before)
     return before.takeError();
@@ -25,7 +25,7 @@ findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> lo
     if (!model)
       return model.takeError();
     std::string last = "no rewrite";
-    RunOptions options = run;
+    PipelineOptions options = run;
     options.fuel = most;
     options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     if (llvm::Error error = runPipeline(**model, pipeline, store, options))

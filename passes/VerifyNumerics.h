@@ -19,7 +19,7 @@ using OnDeclared = std::function<void(const Pass &, const eval::Deviation &)>;
 /// for the first rewrite after which it does. None: nothing deviates. An error: there was nothing to be compared.
 llvm::Expected<std::optional<WrongRewrite>>
 findWrongRewrite(llvm::function_ref<llvm::Expected<std::unique_ptr<Model>>()> load, const Pipeline &pipeline,
-                 PayloadStore &store, const RunOptions &run = {}, eval::Baseline::Given given = nullptr,
+                 PayloadStore &store, const PipelineOptions &run = {}, eval::Baseline::Given given = nullptr,
                  OnDeclared onDeclared = nullptr);
 
 } // namespace origo

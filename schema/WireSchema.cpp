@@ -19,13 +19,13 @@ alignas(16) const uint8_t tfliteSchema[] = {
 #include "schema/tflite_bfbs.inc"
 };
 
-StringRef view(const flatbuffers::String *string) {
+StringRef stringRef(const flatbuffers::String *string) {
   return string ? StringRef(string->c_str(), string->size()) : StringRef();
 }
 
 /// "circle.Model" -> "Model"
 StringRef unqualified(const flatbuffers::String *string) {
-  StringRef name = view(string);
+  StringRef name = stringRef(string);
   return name.substr(name.rfind('.') + 1);
 }
 
@@ -72,8 +72,8 @@ uint16_t forceAlign(const reflection::Field &field) {
   unsigned align = 0;
   if (field.attributes())
     for (const reflection::KeyValue *attribute : *field.attributes())
-      if (view(attribute->key()) == "force_align")
-        view(attribute->value()).getAsInteger(10, align);
+      if (stringRef(attribute->key()) == "force_align")
+        stringRef(attribute->value()).getAsInteger(10, align);
   return align;
 }
 
@@ -219,8 +219,8 @@ const Schema &Schema::tflite() {
 
 Schema::Schema(ArrayRef<uint8_t> binarySchema) {
   const reflection::Schema &schema = *reflection::GetSchema(binarySchema.data());
-  identifier = view(schema.file_ident());
-  extension = view(schema.file_ext());
+  identifier = stringRef(schema.file_ident());
+  extension = stringRef(schema.file_ext());
 
   // Tables refer to each other by index, so all have to exist before the first field is filled in.
   for (const reflection::Object *object : *schema.objects()) {
@@ -237,7 +237,7 @@ Schema::Schema(ArrayRef<uint8_t> binarySchema) {
     for (const reflection::EnumVal *value : *source->values()) {
       bool isTable = value->union_type() && value->union_type()->base_type() == reflection::Obj;
       enumeration.values.push_back(
-          {view(value->name()), value->value(), isTable ? &tableTypes[value->union_type()->index()] : nullptr});
+          {stringRef(value->name()), value->value(), isTable ? &tableTypes[value->union_type()->index()] : nullptr});
     }
     llvm::sort(enumeration.values, [](const EnumValue &a, const EnumValue &b) { return a.value < b.value; });
     enumsByName[enumeration.name] = &enumeration;
@@ -248,7 +248,7 @@ Schema::Schema(ArrayRef<uint8_t> binarySchema) {
     for (const reflection::Field *source : *object->fields()) {
       Field &field = table.fields[source->id()];
       const reflection::Type &type = *source->type();
-      field.name = view(source->name());
+      field.name = stringRef(source->name());
       field.slot = source->id();
       field.type = wireType(type.base_type());
       field.defaultInteger = source->default_integer();

@@ -255,7 +255,7 @@ Lowered lower(llvm::StringRef text, size_t &scales) {
   auto count = commands::readCarried(model, scheme, true, store, true);
   EXPECT_TRUE(static_cast<bool>(count)) << llvm::toString(count.takeError());
   scales = count ? *count : 0;
-  origo::RunOptions options;
+  origo::PipelineOptions options;
   options.verifyEach = true;
   auto left = commands::quantizeModel(model, scheme, store, options);
   EXPECT_TRUE(static_cast<bool>(left)) << llvm::toString(left.takeError());
@@ -444,7 +444,7 @@ TEST(Ends, ChangeAndNothingElseDoes) {
     if (!model || !other)
       continue;
     for (TensorType type : {TensorType::INT8, TensorType::UINT8, TensorType::FLOAT32}) {
-      origo::RunOptions options;
+      origo::PipelineOptions options;
       options.verifyEach = true;
       std::vector<std::string> told;
       if (llvm::Error error = commands::changeEnds(*other, {{type}, {type}}, store, options, told)) {

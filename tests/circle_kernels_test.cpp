@@ -39,7 +39,7 @@ std::unique_ptr<EvalError> errorFrom(const std::string &graph, llvm::ArrayRef<Te
   if (!result)
     return std::move(errorsOf(result.takeError()).at(0));
   ADD_FAILURE() << "runs";
-  return std::make_unique<EvalError>(ErrorCode::BadGraph, Phase::Build, Place(), "");
+  return std::make_unique<EvalError>(ErrorCode::BadGraph, EvalPhase::Build, Place(), "");
 }
 
 /// Two clusters of weights with three columns: one row of two bits, two rows of one bit.

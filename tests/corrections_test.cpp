@@ -140,7 +140,7 @@ Quantised quantised(const std::string &text, bool gptq, bool correct, PayloadSto
   auto moments = collectMoments(**model, mixtures, {}, gptq);
   EXPECT_TRUE(static_cast<bool>(moments));
   scheme.moments = std::make_shared<const Moments>(std::move(*moments));
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = true;
   llvm::Error error = runPipeline(**model, Pipeline::quantization(planBy(scheme)), store, options);
   EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
@@ -363,7 +363,7 @@ TEST(Smoothing, OfWhatANormEndsIn) {
     auto model = parseText(attention(), "", store);
     ASSERT_TRUE(static_cast<bool>(model)) << llvm::toString(model.takeError());
     (*model)->becomeSource();
-    RunOptions options;
+    PipelineOptions options;
     options.verifyEach = true;
     if (i == 2) {
       auto moments = collectMoments(**model, mixtures, {}, false);

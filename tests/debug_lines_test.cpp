@@ -72,7 +72,7 @@ void write(const std::string &path, const std::string &metadata) {
   llvm::cantFail(exportModel(*model, {}, path, options));
 }
 
-std::string linesOf(const origin::Listing &listing, uint32_t id) {
+std::string framesOf(const origin::Listing &listing, uint32_t id) {
   std::string text;
   for (uint32_t frame : listing.stackOf(*listing.findOperator(id)))
     text += listing.lineOf(listing.frames[frame]) + " " + listing.frames[frame].function + "; ";
@@ -98,10 +98,10 @@ TEST(DebugLines, AreReadJoinedAndWritten) {
   restart.origin = OriginMode::Restart;
   auto imported = llvm::cantFail(importModel(in, restart));
   const origin::Listing &source = *imported.lineage.source;
-  EXPECT_EQ(linesOf(source, 0), ofAdd);
-  EXPECT_EQ(linesOf(source, 1), ofRelu);
-  EXPECT_EQ(linesOf(source, 2), ofCycle);
-  EXPECT_EQ(linesOf(source, 3), "");
+  EXPECT_EQ(framesOf(source, 0), ofAdd);
+  EXPECT_EQ(framesOf(source, 1), ofRelu);
+  EXPECT_EQ(framesOf(source, 2), ofCycle);
+  EXPECT_EQ(framesOf(source, 3), "");
   EXPECT_EQ(source.nameOf(*source.findOperator(1)), "b");
 
   PayloadStore store;
@@ -113,12 +113,12 @@ TEST(DebugLines, AreReadJoinedAndWritten) {
   EXPECT_EQ(bytesOf(out).find("alice"), std::string::npos);
   // Without its map, it still has the lines.
   auto again = llvm::cantFail(importModel(out, restart));
-  EXPECT_EQ(linesOf(*again.lineage.source, 0), ofAdd + "site-packages/torch/nn/functional.py:7 relu; main.py:3 ; ");
-  EXPECT_EQ(linesOf(*again.lineage.source, 1), ofCycle);
-  EXPECT_EQ(linesOf(*again.lineage.source, 2), "");
+  EXPECT_EQ(framesOf(*again.lineage.source, 0), ofAdd + "site-packages/torch/nn/functional.py:7 relu; main.py:3 ; ");
+  EXPECT_EQ(framesOf(*again.lineage.source, 1), ofCycle);
+  EXPECT_EQ(framesOf(*again.lineage.source, 2), "");
   // With it, those of each operator of the source.
   auto continued = llvm::cantFail(importModel(out, {}));
-  EXPECT_EQ(linesOf(*continued.lineage.source, 1), ofRelu);
+  EXPECT_EQ(framesOf(*continued.lineage.source, 1), ofRelu);
 }
 
 TEST(DebugLines, DamagedOnesSayNothing) {

@@ -98,7 +98,7 @@ subgraph @main(%x: f32[1,3]) -> (%z) {
   auto errors = errorsOf(session.takeError());
   ASSERT_EQ(errors.size(), 2u); // not the ABS, which nothing needs
   EXPECT_EQ(errors[0]->code, ErrorCode::Unsupported);
-  EXPECT_EQ(errors[0]->phase, Phase::Compile);
+  EXPECT_EQ(errors[0]->phase, EvalPhase::Compile);
   EXPECT_EQ(errors[0]->place.opName, "NEG");
   EXPECT_EQ(errors[1]->place.opName, "ADD");
   EXPECT_EQ(errors[1]->origins, std::vector<uint32_t>{2});
@@ -253,7 +253,7 @@ TEST(Builder, ErrorsNameOperatorAndOperand) {
   Value *x = b.input("x", TensorType::FLOAT32, {1, 2}), *far = other.input("far", TensorType::FLOAT32, {1, 2});
   auto errors = errorsOf(b.op(Op::ADD, {x, far}, "sum").takeError());
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_EQ(errors[0]->phase, Phase::Build);
+  EXPECT_EQ(errors[0]->phase, EvalPhase::Build);
   EXPECT_EQ(errors[0]->operand, "y");
   EXPECT_EQ(errors[0]->place.opName, "ADD");
   EXPECT_EQ(errors[0]->place.name, "sum");

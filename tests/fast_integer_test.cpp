@@ -10,7 +10,7 @@ using namespace origo::test;
 namespace {
 
 /// A subgraph of one operator.
-struct Case {
+struct IntegerCase {
   std::string inputs;            ///< "%x: f32[2,3]"
   std::string constants;         ///< one a line
   std::string op;                ///< "%y: i32 = BATCH_MATMUL(%x, %w)"
@@ -18,7 +18,7 @@ struct Case {
   std::vector<float> given = {}; ///< the first input, if not random
 };
 
-std::string textOf(const Case &c) {
+std::string textOf(const IntegerCase &c) {
   return "origo 1\nmodel circle version 0\nsubgraph @main(" + c.inputs + ") -> (%y) {\n" + c.constants + "\n" + c.op +
          "\n}\n";
 }
@@ -57,7 +57,7 @@ std::vector<OwnedTensor> inputsFor(const Session &session, unsigned seed) {
 }
 
 /// Both engines agree; floats but for `most` of their range.
-void agree(const Case &c, double most = 0) {
+void agree(const IntegerCase &c, double most = 0) {
   std::string text = textOf(c);
   auto model = parse(text);
   ASSERT_TRUE(model) << text;
@@ -213,7 +213,7 @@ TEST(FastIntegers, BatchMatrixProducts) {
                       : y == std::string("[4,7,5]")  ? 140
                                                      : 1;
       auto with = [&](const std::string &left, const std::string &right, const std::string &out) {
-        Case c{"%x: " + left, "", "%y: " + out + " = BATCH_MATMUL(%x, %w)"};
+        IntegerCase c{"%x: " + left, "", "%y: " + out + " = BATCH_MATMUL(%x, %w)"};
         if (*computed)
           c.inputs += ", %w: " + right;
         else

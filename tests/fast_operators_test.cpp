@@ -12,7 +12,7 @@ using eval::exponential;
 namespace {
 
 /// A subgraph of one operator.
-struct Case {
+struct OperatorCase {
   std::string inputs;    ///< "%x: f32[2,3]"; $T: each type
   std::string constants; ///< one a line
   std::string op;        ///< "%y: $T = TRANSPOSE(%x, %p)"
@@ -26,7 +26,7 @@ std::string replaced(std::string text, llvm::StringRef from, llvm::StringRef to)
 }
 
 /// Results are the names before '=' that a type follows.
-std::string modelOf(const Case &c) {
+std::string modelOf(const OperatorCase &c) {
   std::string results;
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(c.op).split(" = ").first.split(parts, '%');
@@ -36,7 +36,7 @@ std::string modelOf(const Case &c) {
          "\n" + c.op + "\n}\n";
 }
 
-void agree(const Case &c, double most, unsigned threads = 1, double steps = 0) {
+void agree(const OperatorCase &c, double most, unsigned threads = 1, double steps = 0) {
   auto model = parse(modelOf(c));
   ASSERT_TRUE(model) << modelOf(c);
   CompileOptions options = fastOptions();
@@ -50,7 +50,7 @@ void agree(const Case &c, double most, unsigned threads = 1, double steps = 0) {
   }
 }
 
-void agreeForAllSizes(const Case &c) {
+void agreeForAllSizes(const OperatorCase &c) {
   for (const char *type : {"i8", "i16", "f32", "f64"})
     for (unsigned threads : threadCounts())
       agree({replaced(c.inputs, "$T", type), replaced(c.constants, "$T", type), replaced(c.op, "$T", type), c.fast}, 0,
@@ -58,7 +58,7 @@ void agreeForAllSizes(const Case &c) {
 }
 
 TEST(FastOperators, Views) {
-  for (const Case &c : std::vector<Case>{
+  for (const OperatorCase &c : std::vector<OperatorCase>{
            {"%x: $T[2,3,4]", "%p: i32[3] = const [2, 0, 1]", "%y: $T = TRANSPOSE(%x, %p)"},
            {"%x: $T[2,3,4]", "%p: i32[3] = const [0, -1, -2]", "%y: $T = TRANSPOSE(%x, %p)"},
            {"%x: $T[3,70,90]", "%p: i32[3] = const [0, 2, 1]", "%y: $T = TRANSPOSE(%x, %p)"},
@@ -131,7 +131,7 @@ TEST(FastOperators, StridesAboveTheWindow) {
 }
 
 TEST(FastOperators, Padding) {
-  for (const Case &c : std::vector<Case>{
+  for (const OperatorCase &c : std::vector<OperatorCase>{
            {"%x: $T[4,5]", "%p: i32[2,2] = const [3, 2, 1, 4]", "%y: $T = MIRROR_PAD(%x, %p) {mode=REFLECT}"},
            {"%x: $T[4,5]", "%p: i32[2,2] = const [4, 0, 5, 5]", "%y: $T = MIRROR_PAD(%x, %p) {mode=SYMMETRIC}"},
            {"%x: $T[2,40,30,3]", "%p: i64[4,2] = const [0, 0, 20, 3, 1, 29, 0, 0]",
@@ -157,7 +157,7 @@ TEST(FastOperators, Padding) {
 }
 
 TEST(FastOperators, PartsAndWholes) {
-  for (const Case &c : std::vector<Case>{
+  for (const OperatorCase &c : std::vector<OperatorCase>{
            {"%a: $T[2,3], %b: $T[2,1], %c: $T[2,5]", "", "%y: $T = CONCATENATION(%a, %b, %c) {axis=-1}"},
            {"%a: $T[200,3,2], %b: $T[200,30,2]", "", "%y: $T = CONCATENATION(%a, %b) {axis=1}"},
            {"%a: $T[3], %b: $T[4]", "", "%y: $T = CONCATENATION(%a, %b)"},
@@ -182,7 +182,7 @@ TEST(FastOperators, PartsAndWholes) {
 }
 
 TEST(FastOperators, BlocksOfPictures) {
-  for (const Case &c : std::vector<Case>{
+  for (const OperatorCase &c : std::vector<OperatorCase>{
            {"%x: $T[2,5,7,3]", "%b: i32[2] = const [2, 3]\n%m: i32[2,2] = const [1, 2, 0, 2]",
             "%y: $T = SPACE_TO_BATCH_ND(%x, %b, %m)"},
            {"%x: $T[1,40,50,8]", "%b: i32[2] = const [4, 1]\n%m: i32[2,2] = const [4, 0, 0, 0]",
@@ -205,14 +205,14 @@ TEST(FastOperators, BlocksOfPictures) {
 
 TEST(FastOperators, Gathering) {
   for (const char *type : {"i32", "i64", "i16"})
-    for (const Case &c :
-         std::vector<Case>{{"%x: $T[4,5,3]", "%i: $I[2,3] = const [1, 0, 3, 3, 2, 1]", "%y: $T = GATHER(%x, %i)"},
-                           {"%x: $T[4,5,3]", "%i: $I[] = const [4]", "%y: $T = GATHER(%x, %i) {axis=-2}"},
-                           {"%x: $T[2,3,9,3], %i: $I[2,100]", "", "%y: $T = GATHER(%x, %i) {axis=2, batch_dims=1}"},
-                           {"%x: $T[300], %i: $I[70,80]", "", "%y: $T = GATHER(%x, %i)"},
-                           {"%x: $T[4,5,3]", "%i: $I[2,2] = const [3, 4, 0, 1]", "%y: $T = GATHER_ND(%x, %i)"},
-                           {"%x: $T[4,5,3], %i: $I[2,7,3]", "", "%y: $T = GATHER_ND(%x, %i)"},
-                           {"%x: $T[4,5,3]", "%i: $I[1] = const [2]", "%y: $T = GATHER_ND(%x, %i)"}})
+    for (const OperatorCase &c : std::vector<OperatorCase>{
+             {"%x: $T[4,5,3]", "%i: $I[2,3] = const [1, 0, 3, 3, 2, 1]", "%y: $T = GATHER(%x, %i)"},
+             {"%x: $T[4,5,3]", "%i: $I[] = const [4]", "%y: $T = GATHER(%x, %i) {axis=-2}"},
+             {"%x: $T[2,3,9,3], %i: $I[2,100]", "", "%y: $T = GATHER(%x, %i) {axis=2, batch_dims=1}"},
+             {"%x: $T[300], %i: $I[70,80]", "", "%y: $T = GATHER(%x, %i)"},
+             {"%x: $T[4,5,3]", "%i: $I[2,2] = const [3, 4, 0, 1]", "%y: $T = GATHER_ND(%x, %i)"},
+             {"%x: $T[4,5,3], %i: $I[2,7,3]", "", "%y: $T = GATHER_ND(%x, %i)"},
+             {"%x: $T[4,5,3]", "%i: $I[1] = const [2]", "%y: $T = GATHER_ND(%x, %i)"}})
       agreeForAllSizes({replaced(c.inputs, "$I", type), replaced(c.constants, "$I", type), c.op});
 }
 
@@ -477,14 +477,14 @@ TEST(FastOperators, NaNThroughClamps) {
 }
 
 TEST(FastOperators, ChoicesAndComparisons) {
-  for (const Case &c :
-       std::vector<Case>{{"%c: bool[300,40], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
-                         {"%c: bool[300], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
-                         {"%c: bool[], %a: $T[3,4], %b: $T[3,4]", "", "%y: $T = SELECT(%c, %a, %b)"},
-                         {"%c: bool[4], %a: $T[3,4], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
-                         {"%c: bool[3,1], %a: $T[1,4], %b: $T[2,1,1]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
-                         {"%c: bool[], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
-                         {"%c: bool[0], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)", 0}})
+  for (const OperatorCase &c : std::vector<OperatorCase>{
+           {"%c: bool[300,40], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
+           {"%c: bool[300], %a: $T[300,40], %b: $T[300,40]", "", "%y: $T = SELECT(%c, %a, %b)"},
+           {"%c: bool[], %a: $T[3,4], %b: $T[3,4]", "", "%y: $T = SELECT(%c, %a, %b)"},
+           {"%c: bool[4], %a: $T[3,4], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+           {"%c: bool[3,1], %a: $T[1,4], %b: $T[2,1,1]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+           {"%c: bool[], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)"},
+           {"%c: bool[0], %a: $T[], %b: $T[]", "", "%y: $T = SELECT_V2(%c, %a, %b)", 0}})
     for (const char *type : {"i8", "i16", "f32", "i64"})
       agree({replaced(c.inputs, "$T", type), "", replaced(c.op, "$T", type), c.fast}, 0, 2);
   for (const char *op : {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"})

@@ -40,7 +40,7 @@ DetachedTensor anyNumbers(Random &random, TensorType type, llvm::ArrayRef<int32_
   return {type, {shape.begin(), shape.end()}, Payload::owned(std::move(bytes)), q};
 }
 
-template <class T> DetachedTensor constant(TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<T> items) {
+template <class T> DetachedTensor constantOf(TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<T> items) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(items.data()), items.size() * sizeof(T));
   return {type, {shape.begin(), shape.end()}, Payload::owned(bytes.str())};
 }
@@ -71,8 +71,8 @@ struct Outcome {
 };
 
 /// evaluate() of an operator whose results have the types of `results`, against its kernel.
-Outcome compare(Op code, llvm::ArrayRef<DetachedTensor> operands, std::vector<DetachedTensor> results, Random &random,
-                Options options = {}) {
+Outcome compareFold(Op code, llvm::ArrayRef<DetachedTensor> operands, std::vector<DetachedTensor> results,
+                    Random &random, Options options = {}) {
   Outcome outcome;
   if (auto types = inferResults(DetachedOperator(code, operands, results, options).get()))
     for (auto [result, type] : llvm::zip(results, *types))
@@ -165,7 +165,7 @@ TEST(Fold, ElementwiseIsWhatTheKernelsMake) {
       }
       TensorType type = typeOf(types.results[0]);
       results.push_back({type, {}, {}, scaleOf(type)});
-      if (compare(row.code, operands, results, random).lazy)
+      if (compareFold(row.code, operands, results, random).lazy)
         lazy.insert(row.code);
     }
   }
@@ -186,8 +186,8 @@ TEST(Fold, FusedActivationsAreApplied) {
   std::vector<float> numbers(100000);
   for (float &number : numbers)
     number = static_cast<float>(below(random, 20)) - 10;
-  DetachedTensor x = constant<float>(TensorType::FLOAT32, {100000}, numbers);
-  EXPECT_TRUE(compare(Op::ADD, {x, x}, {{}}, random, options).lazy);
+  DetachedTensor x = constantOf<float>(TensorType::FLOAT32, {100000}, numbers);
+  EXPECT_TRUE(compareFold(Op::ADD, {x, x}, {{}}, random, options).lazy);
 }
 
 // A single scale is multiplied in double, one of several in float: also where a window has one channel only.
@@ -200,10 +200,10 @@ TEST(Fold, ChannelsKeepTheirScales) {
       Quantization q = quantization(scales, points, axis);
       Shape shape{170, 170, 170};
       shape[axis] = 3;
-      EXPECT_TRUE(compare(Op::DEQUANTIZE, {anyNumbers(random, type, shape, &q)}, {{}}, random).lazy);
+      EXPECT_TRUE(compareFold(Op::DEQUANTIZE, {anyNumbers(random, type, shape, &q)}, {{}}, random).lazy);
       DetachedTensor result{type, {}, {}, &q};
       EXPECT_TRUE(
-          compare(Op::QUANTIZE, {anyNumbers(random, TensorType::FLOAT32, shape, nullptr)}, {result}, random).lazy);
+          compareFold(Op::QUANTIZE, {anyNumbers(random, TensorType::FLOAT32, shape, nullptr)}, {result}, random).lazy);
     }
 }
 
@@ -218,7 +218,7 @@ TEST(Fold, HalvesAreRoundedAwayFromZero) {
     Quantization q = quantization(scales, zero, 0);
     DetachedTensor result{TensorType::INT8, {}, {}, &q};
     EXPECT_TRUE(
-        compare(Op::QUANTIZE, {constant<float>(TensorType::FLOAT32, {100003}, numbers)}, {result}, random).lazy);
+        compareFold(Op::QUANTIZE, {constantOf<float>(TensorType::FLOAT32, {100003}, numbers)}, {result}, random).lazy);
   }
 }
 
@@ -226,21 +226,21 @@ TEST(Fold, NumbersWithoutAResultAreFoundWhereverTheyAre) {
   Random random(4);
   std::vector<int32_t> ones(100000, 1);
   std::vector<float> reals(100000, 1);
-  auto integers = [&] { return constant<int32_t>(TensorType::INT32, {100000}, ones); };
+  auto integers = [&] { return constantOf<int32_t>(TensorType::INT32, {100000}, ones); };
   auto cast = [&] {
-    DetachedOperator op(Op::CAST, {constant<float>(TensorType::FLOAT32, {100000}, reals)},
+    DetachedOperator op(Op::CAST, {constantOf<float>(TensorType::FLOAT32, {100000}, reals)},
                         {{TensorType::INT32, {100000}}});
     PayloadStore store;
     const char *why = nullptr;
     auto made = evaluate(op.get(), store, why);
     return !made ? llvm::toString(made.takeError()) : made->empty() ? std::string(why) : "folded";
   };
-  EXPECT_TRUE(compare(Op::DIV, {integers(), integers()}, {{TensorType::INT32}}, random).lazy);
+  EXPECT_TRUE(compareFold(Op::DIV, {integers(), integers()}, {{TensorType::INT32}}, random).lazy);
   EXPECT_EQ(cast(), "folded");
   DetachedTensor before = integers();
   ones[99999] = 0;
   reals[99999] = 3e9f;
-  EXPECT_FALSE(compare(Op::DIV, {before, integers()}, {{TensorType::INT32}}, random).folded);
+  EXPECT_FALSE(compareFold(Op::DIV, {before, integers()}, {{TensorType::INT32}}, random).folded);
   EXPECT_EQ(cast(), "a number is out of the range of the integer type");
   reals[99999] = -2147483648.f;
   EXPECT_EQ(cast(), "folded");
@@ -258,51 +258,51 @@ TEST(Fold, MovementIsWhatTheKernelsMake) {
   flatbuffers::FlatBufferBuilder b;
   using Member = circle::BuiltinOptions;
   auto ints = [](llvm::ArrayRef<int32_t> items) { return DetachedTensor::integers(items); };
-  auto scalar = [](int32_t item) { return constant<int32_t>(TensorType::INT32, {}, item); };
+  auto scalar = [](int32_t item) { return constantOf<int32_t>(TensorType::INT32, {}, item); };
   for (TensorType type : {TensorType::INT8, TensorType::FLOAT16, TensorType::FLOAT32, TensorType::INT64}) {
     auto x = [&](llvm::ArrayRef<int32_t> shape) { return anyNumbers(random, type, shape, nullptr); };
     std::vector<DetachedTensor> one{{type}}, three{{type}, {type}, {type}};
     // These are read when they are wanted.
-    EXPECT_TRUE(compare(Op::TRANSPOSE, {x({40, 50, 60}), ints({2, 0, 1})}, one, random).lazy);
-    EXPECT_TRUE(compare(Op::TRANSPOSE, {x({400, 300}), ints({1, 0})}, one, random).lazy);
-    EXPECT_TRUE(compare(Op::SLICE, {x({80, 50, 60}), ints({3, 1, 2}), ints({70, -1, 31})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::TRANSPOSE, {x({40, 50, 60}), ints({2, 0, 1})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::TRANSPOSE, {x({400, 300}), ints({1, 0})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::SLICE, {x({80, 50, 60}), ints({3, 1, 2}), ints({70, -1, 31})}, one, random).lazy);
     Options masks = optionsOf(b, Member::StridedSliceOptions,
                               [](auto &b) { return circle::CreateStridedSliceOptions(b, 1, 2, 0, 0, 4); });
-    EXPECT_TRUE(compare(Op::STRIDED_SLICE, {x({400, 600, 3}), ints({5, -1, 1}), ints({-3, 0, 0}), ints({1, -2, 1})},
-                        one, random, masks)
+    EXPECT_TRUE(compareFold(Op::STRIDED_SLICE, {x({400, 600, 3}), ints({5, -1, 1}), ints({-3, 0, 0}), ints({1, -2, 1})},
+                            one, random, masks)
                     .lazy);
-    EXPECT_TRUE(compare(Op::TILE, {x({30, 1, 70}), ints({2, 7, 3})}, one, random).lazy);
-    EXPECT_TRUE(compare(Op::BROADCAST_TO, {x({5, 1, 7}), ints({3, 5, 1000, 7})}, one, random).lazy);
-    EXPECT_TRUE(compare(Op::REVERSE_V2, {x({300, 301}), ints({-1})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::TILE, {x({30, 1, 70}), ints({2, 7, 3})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::BROADCAST_TO, {x({5, 1, 7}), ints({3, 5, 1000, 7})}, one, random).lazy);
+    EXPECT_TRUE(compareFold(Op::REVERSE_V2, {x({300, 301}), ints({-1})}, one, random).lazy);
     Options blocks =
         optionsOf(b, Member::SpaceToDepthOptions, [](auto &b) { return circle::CreateSpaceToDepthOptions(b, 3); });
-    EXPECT_TRUE(compare(Op::SPACE_TO_DEPTH, {x({2, 99, 102, 5})}, one, random, blocks).lazy);
+    EXPECT_TRUE(compareFold(Op::SPACE_TO_DEPTH, {x({2, 99, 102, 5})}, one, random, blocks).lazy);
     Options depth =
         optionsOf(b, Member::DepthToSpaceOptions, [](auto &b) { return circle::CreateDepthToSpaceOptions(b, 2); });
-    EXPECT_TRUE(compare(Op::DEPTH_TO_SPACE, {x({2, 49, 52, 20})}, one, random, depth).lazy);
-    EXPECT_TRUE(compare(Op::SPLIT, {scalar(1), x({300, 900})}, three, random).lazy);
-    EXPECT_TRUE(compare(Op::SPLIT_V, {x({900, 300}), ints({250, -1, 0}), scalar(-1)}, three, random).lazy);
+    EXPECT_TRUE(compareFold(Op::DEPTH_TO_SPACE, {x({2, 49, 52, 20})}, one, random, depth).lazy);
+    EXPECT_TRUE(compareFold(Op::SPLIT, {scalar(1), x({300, 900})}, three, random).lazy);
+    EXPECT_TRUE(compareFold(Op::SPLIT_V, {x({900, 300}), ints({250, -1, 0}), scalar(-1)}, three, random).lazy);
     Options unpack = optionsOf(b, Member::UnpackOptions, [](auto &b) { return circle::CreateUnpackOptions(b, 3, 1); });
-    EXPECT_TRUE(compare(Op::UNPACK, {x({300, 3, 300})}, three, random, unpack).lazy);
+    EXPECT_TRUE(compareFold(Op::UNPACK, {x({300, 3, 300})}, three, random, unpack).lazy);
     // These are made at once.
     Options concat =
         optionsOf(b, Member::ConcatenationOptions, [](auto &b) { return circle::CreateConcatenationOptions(b, 1); });
-    EXPECT_TRUE(compare(Op::CONCATENATION, {x({300, 30}), x({300, 900})}, one, random, concat).folded);
+    EXPECT_TRUE(compareFold(Op::CONCATENATION, {x({300, 30}), x({300, 900})}, one, random, concat).folded);
     Options pack = optionsOf(b, Member::PackOptions, [](auto &b) { return circle::CreatePackOptions(b, 2, 1); });
-    EXPECT_TRUE(compare(Op::PACK, {x({300, 300}), x({300, 300})}, one, random, pack).folded);
+    EXPECT_TRUE(compareFold(Op::PACK, {x({300, 300}), x({300, 300})}, one, random, pack).folded);
     Options gather = optionsOf(b, Member::GatherOptions, [](auto &b) { return circle::CreateGatherOptions(b, 1); });
-    EXPECT_TRUE(compare(Op::GATHER, {x({300, 9, 50}), ints({8, 0, 8, 3})}, one, random, gather).folded);
+    EXPECT_TRUE(compareFold(Op::GATHER, {x({300, 9, 50}), ints({8, 0, 8, 3})}, one, random, gather).folded);
     DetachedTensor amounts = ints({1, 2, 0, 3});
     amounts.shape = {2, 2};
-    EXPECT_TRUE(compare(Op::PAD, {x({300, 300}), amounts}, one, random).folded);
-    EXPECT_TRUE(compare(Op::MIRROR_PAD, {x({300, 300}), amounts}, one, random).folded);
+    EXPECT_TRUE(compareFold(Op::PAD, {x({300, 300}), amounts}, one, random).folded);
+    EXPECT_TRUE(compareFold(Op::MIRROR_PAD, {x({300, 300}), amounts}, one, random).folded);
     // These share bytes with the operand.
-    EXPECT_TRUE(compare(Op::SPLIT, {scalar(0), x({900, 300})}, three, random).folded);
-    EXPECT_TRUE(compare(Op::SLICE, {x({80, 50, 60}), ints({3, 0, 0}), ints({70, -1, 60})}, one, random).folded);
+    EXPECT_TRUE(compareFold(Op::SPLIT, {scalar(0), x({900, 300})}, three, random).folded);
+    EXPECT_TRUE(compareFold(Op::SLICE, {x({80, 50, 60}), ints({3, 0, 0}), ints({70, -1, 60})}, one, random).folded);
     // What does not fit.
-    EXPECT_FALSE(compare(Op::TRANSPOSE, {x({400, 300}), ints({1, 1})}, one, random).folded);
-    EXPECT_FALSE(compare(Op::SLICE, {x({400, 300}), ints({1, 1}), ints({400, 1})}, one, random).folded);
-    EXPECT_FALSE(compare(Op::GATHER, {x({400, 300}), ints({400})}, one, random).folded);
+    EXPECT_FALSE(compareFold(Op::TRANSPOSE, {x({400, 300}), ints({1, 1})}, one, random).folded);
+    EXPECT_FALSE(compareFold(Op::SLICE, {x({400, 300}), ints({1, 1}), ints({400, 1})}, one, random).folded);
+    EXPECT_FALSE(compareFold(Op::GATHER, {x({400, 300}), ints({400})}, one, random).folded);
   }
 }
 
@@ -424,7 +424,7 @@ TEST(ComputedPayload, ChainsOfFoldsStayLinear) {
   std::vector<float> ones(50000, 1);
   unsigned highest = 0;
   // Each operand is read twice: without a limit the last number would take 2^60 additions.
-  Payload last = doubled(constant<float>(TensorType::FLOAT32, {}, ones).payload, 50000, 60, store, &highest);
+  Payload last = doubled(constantOf<float>(TensorType::FLOAT32, {}, ones).payload, 50000, 60, store, &highest);
   EXPECT_GT(highest, 1u);
   EXPECT_LE(highest, Payload::maxCost);
   float number;
@@ -439,7 +439,7 @@ TEST(PayloadStore, GivesTheDiskBack) {
   std::vector<float> ones(count, 1);
   uint64_t most = 0;
   {
-    Payload payload = constant<float>(TensorType::FLOAT32, {}, ones).payload;
+    Payload payload = constantOf<float>(TensorType::FLOAT32, {}, ones).payload;
     for (int i = 0; i < 20; ++i) {
       payload = doubled(payload, count, 5, store);
       EXPECT_FALSE(payload.materialize());
@@ -458,8 +458,8 @@ TEST(Fold, EveryElementSeesOperandsAndResult) {
   std::vector<float> weights(70000, 2), scales{1, 2, 4, 8, 16, 32, 64};
   auto check = [&](llvm::function_ref<bool(float, float, float)> holds) {
     DetachedOperator op(Op::MUL,
-                        {constant<float>(TensorType::FLOAT32, {100, 7, 100}, weights),
-                         constant<float>(TensorType::FLOAT32, {7, 1}, scales)},
+                        {constantOf<float>(TensorType::FLOAT32, {100, 7, 100}, weights),
+                         constantOf<float>(TensorType::FLOAT32, {7, 1}, scales)},
                         {{TensorType::FLOAT32, {100, 7, 100}}});
     return everyElement(op.get(), holds);
   };
@@ -473,7 +473,7 @@ TEST(Fold, EveryElementSeesOperandsAndResult) {
   seen = 0;
   EXPECT_FALSE(check(product));
   EXPECT_EQ(seen, 1u);
-  DetachedOperator unary(Op::NEG, {constant<float>(TensorType::FLOAT32, {7}, scales)}, {{TensorType::FLOAT32, {7}}});
+  DetachedOperator unary(Op::NEG, {constantOf<float>(TensorType::FLOAT32, {7}, scales)}, {{TensorType::FLOAT32, {7}}});
   EXPECT_FALSE(everyElement(unary.get(), [](float, float, float) { return true; }));
 }
 

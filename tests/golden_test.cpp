@@ -40,7 +40,7 @@ llvm::Expected<std::string> runCase(const Case &item) {
     return model.takeError();
   (*model)->becomeSource();
   expectSound(**model, "before the passes");
-  RunOptions run;
+  PipelineOptions run;
   run.verifyEach = true;
   if (llvm::Error error = runPipeline(**model, *pipeline, store, run))
     return llvm::Expected<std::string>(std::move(error));
@@ -168,7 +168,7 @@ TEST_P(Golden, CasesAreAsSmallWithAllOfO1) {
     }
     if (!read)
       continue;
-    RunOptions run;
+    PipelineOptions run;
     run.verifyEach = true;
     llvm::consumeError(runPipeline(*models[1], *alone, store, run));
     llvm::Error error = runPipeline(*models[2], Pipeline::o1(), store, run);

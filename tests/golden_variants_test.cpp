@@ -400,7 +400,7 @@ void tryVariant(const std::string &text, const Pipeline &pipeline, Counts &count
   std::unique_ptr<Model> source = modelOf(text, store), result = modelOf(text, store);
   if (!source || !result)
     return;
-  RunOptions run;
+  PipelineOptions run;
   run.verifyEach = true;
   for (Model *model : {source.get(), result.get()})
     if (before) {

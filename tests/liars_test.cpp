@@ -46,7 +46,7 @@ Outcome run(llvm::StringRef graph, const std::vector<Rule> &rules, bool verifyEa
   Pipeline pipeline;
   if (!rules.empty())
     pipeline.add(pass);
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = verifyEach;
   options.onRefusal = [&](llvm::StringRef text) { outcome.notes.push_back(text.str()); };
   options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, llvm::StringRef reason) {

@@ -303,7 +303,7 @@ std::vector<std::string> recognised(const std::string &formula, const Constants 
   Pipeline pipeline;
   pipeline.add(*findPass("recognise-gelu"));
   PayloadStore store;
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = true;
   EXPECT_FALSE(llvm::errorToBool(runPipeline(*model, pipeline, store, options))) << formula;
   std::vector<std::string> left;

@@ -48,7 +48,7 @@ protected:
     return std::nullopt;
   }
   bool run(Imported &imported, const Pipeline &pipeline, std::optional<uint32_t> fuel = std::nullopt) {
-    RunOptions options;
+    PipelineOptions options;
     options.fuel = fuel;
     return succeeds(runPipeline(*imported.model, pipeline, store, options));
   }

@@ -95,7 +95,7 @@ void sameNumbersAfterEachFlag(const ModelFolder &models, unsigned mostIdle) {
       SCOPED_TRACE(flag);
       PayloadStore store;
       std::unique_ptr<Model> after = modelOf(file);
-      origo::RunOptions options;
+      origo::PipelineOptions options;
       options.format = Format::Circle; // which has more operators
       unsigned applied = 0; // that dead code goes is no sign of the flag
       options.onRewrite = [&](const RewriteEvent &event) { applied += event.rule != "unused"; };

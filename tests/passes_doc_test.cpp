@@ -45,7 +45,7 @@ void look(const Case &item, const Pipeline &pipeline, std::map<StringRef, Seen> 
     for (const Operator &op : graph->operators)
       kinds.insert(op.opName());
   std::vector<RuleStatistics> statistics;
-  RunOptions options;
+  PipelineOptions options;
   options.statistics = &statistics;
   llvm::cantFail(runPipeline(**model, pipeline, store, options));
 

@@ -41,7 +41,7 @@ TEST(Pipeline, FuelStopsAfterSoManyRewrites) {
   uint32_t all = 0;
   for (uint32_t fuel : {100u, 0u, 1u, 2u}) {
     std::unique_ptr<Model> model = parse(chain);
-    RunOptions options;
+    PipelineOptions options;
     options.fuel = fuel;
     options.verifyEach = true;
     uint32_t seen = 0;
@@ -59,7 +59,7 @@ TEST(Pipeline, StatisticsCountEveryAttempt) {
   std::unique_ptr<Model> model = parse(chain);
   PayloadStore store;
   std::vector<RuleStatistics> statistics;
-  RunOptions options;
+  PipelineOptions options;
   options.statistics = &statistics;
   unsigned attempts = 0;
   options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, llvm::StringRef) { ++attempts; };
@@ -178,7 +178,7 @@ Told toldOf(llvm::StringRef pass, llvm::StringRef rule, llvm::StringRef lines) {
   Pipeline pipeline;
   pipeline.add(*findPass(pass));
   Told told;
-  RunOptions options;
+  PipelineOptions options;
   std::vector<RuleStatistics> statistics;
   options.statistics = &statistics;
   options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &tried, llvm::StringRef reason) {
@@ -246,7 +246,7 @@ TEST(Rules, EffectsStayTheSame) {
     Pipeline pipeline;
     pipeline.add(pass);
     std::string said;
-    RunOptions options;
+    PipelineOptions options;
     options.verifyEach = true;
     options.onAttempt = [&](const Operator &, IdSet, const Pass &, const Rule &, llvm::StringRef reason) {
       said += (reason.empty() ? "applied" : reason.str()) + ";";

@@ -36,7 +36,7 @@ llvm::Expected<ProvedRun> proveText(llvm::StringRef text, const Pipeline &pipeli
                                     std::optional<uint32_t> most = std::nullopt) {
   PayloadStore store;
   auto load = [&] { return llvm::Expected<std::unique_ptr<Model>>(sourceOf(text)); };
-  origo::RunOptions run;
+  origo::PipelineOptions run;
   run.fuel = most;
   return proveRewrites(load, pipeline, store, run, options);
 }

@@ -14,8 +14,8 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-/// What ONE's quantiser computed for some models, in quantization-cases beside the public models, within the tolerances of its own
-/// tests.
+/// What ONE's quantiser computed for some models, in quantization-cases beside the public models, within the tolerances
+/// of its own tests.
 
 using namespace origo;
 using namespace origo::quantize;
@@ -26,7 +26,7 @@ namespace {
 
 std::string casesFolder() { return publicModels().at("../quantization-cases"); }
 
-struct Case {
+struct QuantizedCase {
   std::string model, granularity, type; ///< model: with `_config` where there is one
   std::string text() const { return model + "/" + granularity + "/" + type; }
 };
@@ -40,13 +40,13 @@ std::vector<std::string> entriesOf(const std::string &folder) {
   return names;
 }
 
-std::vector<Case> casesWith(llvm::StringRef step) {
-  std::vector<Case> cases;
+std::vector<QuantizedCase> casesWith(llvm::StringRef step) {
+  std::vector<QuantizedCase> cases;
   std::string folder = casesFolder() + "/expected_outputs";
   for (const std::string &model : entriesOf(folder))
     for (const std::string &granularity : entriesOf(folder + "/" + model))
       for (const std::string &type : entriesOf(folder + "/" + model + "/" + granularity))
-        if (Case one{model, granularity, type}; llvm::sys::fs::exists(folder + "/" + one.text() + "/" + step))
+        if (QuantizedCase one{model, granularity, type}; llvm::sys::fs::exists(folder + "/" + one.text() + "/" + step))
           cases.push_back(one);
   return cases;
 }
@@ -57,7 +57,7 @@ std::string readText(const std::string &path) {
   return file ? (*file)->getBuffer().str() : "";
 }
 
-std::unique_ptr<Model> modelOf(const Case &item) {
+std::unique_ptr<Model> modelOf(const QuantizedCase &item) {
   llvm::StringRef name = item.model;
   name.consume_back("_config");
   std::string path = publicModels().at("recipes/") + name.str();
@@ -69,7 +69,7 @@ std::unique_ptr<Model> modelOf(const Case &item) {
 /// The five files of a case: a line of floats for each input.
 class CaseRecords : public Records {
 public:
-  CaseRecords(const Case &item, llvm::ArrayRef<eval::Port> ports)
+  CaseRecords(const QuantizedCase &item, llvm::ArrayRef<eval::Port> ports)
       : folder(casesFolder() + "/test_inputs/" + item.text()), ports(ports.begin(), ports.end()) {}
   uint64_t count() const override { return entriesOf(folder).size(); }
   llvm::Expected<std::vector<eval::OwnedTensor>> read(uint64_t record) override {
@@ -94,7 +94,7 @@ private:
   std::vector<eval::Port> ports;
 };
 
-void record(Model &model, const Case &item) {
+void record(Model &model, const QuantizedCase &item) {
   auto statistics =
       calibrate(model,
                 [&](llvm::ArrayRef<eval::Port> ports, llvm::StringRef) -> llvm::Expected<std::unique_ptr<Records>> {
@@ -138,7 +138,7 @@ void expectNear(llvm::ArrayRef<T> have, const json &want, double tolerance, bool
 
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
   std::vector<Unquantized> unquantized;
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = true;
   options.format = Format::Circle; // which ONE quantises
   llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme, &unquantized)), store, options);
@@ -147,7 +147,7 @@ void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
     ADD_FAILURE() << one.kind << ": " << one.why;
 }
 
-Scheme schemeOf(const Case &item, Scheme::Mode mode) {
+Scheme schemeOf(const QuantizedCase &item, Scheme::Mode mode) {
   Scheme scheme;
   scheme.dialect = Dialect::One;
   auto choice = oneChoice(item.type, item.granularity);
@@ -160,7 +160,7 @@ Scheme schemeOf(const Case &item, Scheme::Mode mode) {
 }
 
 /// Asks for the other type for some layers, where the case is one with a config.
-bool configure(Scheme &scheme, const Model &model, const Case &item) {
+bool configure(Scheme &scheme, const Model &model, const QuantizedCase &item) {
   auto [name, isConfig] = llvm::StringRef(item.model).split("_config");
   if (name.size() == item.model.size())
     return false;
@@ -171,7 +171,7 @@ bool configure(Scheme &scheme, const Model &model, const Case &item) {
 }
 
 /// ONE's first step: weights of numbers that integers can hold.
-void roundWeights(Model &model, const Case &item, PayloadStore &store) {
+void roundWeights(Model &model, const QuantizedCase &item, PayloadStore &store) {
   clearParameters(model);
   Scheme scheme = schemeOf(item, Scheme::Mode::RoundedWeights);
   configure(scheme, model, item);
@@ -193,7 +193,7 @@ std::vector<double> elementsOf(const Value &value) {
 using Compared = std::map<std::string, unsigned>;
 
 void roundedWeights(Compared &tensors) {
-  for (const Case &item : casesWith("fake_quantization")) {
+  for (const QuantizedCase &item : casesWith("fake_quantization")) {
     SCOPED_TRACE(item.text());
     auto model = modelOf(item);
     ASSERT_TRUE(model);
@@ -210,7 +210,7 @@ void roundedWeights(Compared &tensors) {
 }
 
 void quantized(Compared &tensors) {
-  for (const Case &item : casesWith("quantization")) {
+  for (const QuantizedCase &item : casesWith("quantization")) {
     SCOPED_TRACE(item.text());
     auto model = modelOf(item);
     ASSERT_TRUE(model);
@@ -247,7 +247,7 @@ void quantized(Compared &tensors) {
 }
 
 void weightsAlone(Compared &tensors) {
-  for (const Case &item : casesWith("wo_quantization")) {
+  for (const QuantizedCase &item : casesWith("wo_quantization")) {
     SCOPED_TRACE(item.text());
     auto model = modelOf(item);
     ASSERT_TRUE(model);
@@ -271,7 +271,7 @@ void weightsAlone(Compared &tensors) {
 }
 
 void recordedRanges(Compared &tensors) {
-  for (const Case &item : casesWith("record_minmax")) {
+  for (const QuantizedCase &item : casesWith("record_minmax")) {
     SCOPED_TRACE(item.text());
     auto model = modelOf(item);
     ASSERT_TRUE(model);

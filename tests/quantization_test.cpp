@@ -83,7 +83,7 @@ TEST(QuantizationParameters, ClippedWeights) {
 }
 
 void quantize(Model &model, const Scheme &scheme, PayloadStore &store) {
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = true;
   llvm::Error error = runPipeline(model, Pipeline::quantization(planBy(scheme)), store, options);
   ASSERT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));

@@ -101,7 +101,7 @@ std::unique_ptr<Quantised> quantised(const std::string &text, const commands::Tf
     EXPECT_FALSE(static_cast<bool>(error)) << llvm::toString(std::move(error));
     EXPECT_TRUE(silent.empty());
   }
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = true;
   auto left = commands::quantizeModel(*result->model, commands::schemeOf(asked), result->store, options);
   EXPECT_TRUE(static_cast<bool>(left)) << llvm::toString(left.takeError());

@@ -75,7 +75,7 @@ void addRules(const std::string &path, const Pipeline &pipeline, Names &names) {
   PayloadStore store;
   auto imported = importAsSource(path);
   std::vector<RuleStatistics> statistics;
-  origo::RunOptions options;
+  origo::PipelineOptions options;
   options.format = Format::Circle;
   options.statistics = &statistics;
   llvm::consumeError(runPipeline(*imported->model, pipeline, store, options));

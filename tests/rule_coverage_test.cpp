@@ -59,7 +59,7 @@ Shown shownByGoldenCases() {
       }
       (*model)->becomeSource();
       std::vector<RuleStatistics> statistics;
-      RunOptions options;
+      PipelineOptions options;
       options.statistics = &statistics;
       llvm::consumeError(runPipeline(**model, *pipeline, store, options));
       for (const RuleStatistics &row : statistics) {
@@ -108,7 +108,7 @@ TEST(RuleCoverage, WhoWatchesSeesTheSame) {
           return std::string();
         }
         (*model)->becomeSource();
-        RunOptions options;
+        PipelineOptions options;
         options.statistics = statistics;
         llvm::consumeError(runPipeline(**model, every, store, options));
         changed += (*model)->rewrites != 0;
@@ -153,7 +153,7 @@ TEST(RuleCoverage, EachFlagAppliesAlone) {
           continue;
         }
         (*model)->becomeSource();
-        RunOptions options;
+        PipelineOptions options;
         options.onRewrite = [&](const RewriteEvent &event) {
           if (event.rule != "unused") // that dead code goes is no sign of the flag
             idle.erase(flag);

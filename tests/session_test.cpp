@@ -31,7 +31,7 @@ std::unique_ptr<EvalError> errorOf(llvm::Expected<std::vector<NamedTensor>> resu
   auto errors = errorsOf(results.takeError());
   EXPECT_EQ(errors.size(), 1u);
   if (errors.empty())
-    return std::make_unique<EvalError>(ErrorCode::BadGraph, Phase::Build, Place(), "");
+    return std::make_unique<EvalError>(ErrorCode::BadGraph, EvalPhase::Build, Place(), "");
   return std::move(errors.front());
 }
 
@@ -324,7 +324,7 @@ subgraph @body(%c: f32[1]) -> (%d) {
              {.iterationLimit = UINT64_MAX, .timeout = std::chrono::milliseconds(20)});
   auto error = errorOf(c->run(List{floats({1}, {1.f})}));
   EXPECT_EQ(error->code, ErrorCode::Timeout);
-  EXPECT_EQ(error->phase, Phase::Run);
+  EXPECT_EQ(error->phase, EvalPhase::Run);
   EXPECT_EQ(error->origins.size(), 1u);
 }
 

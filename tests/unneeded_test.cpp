@@ -16,7 +16,7 @@ using namespace origo::test;
 
 namespace {
 
-std::unique_ptr<Model> parse(llvm::StringRef body) {
+std::unique_ptr<Model> sourceOf(llvm::StringRef body) {
   PayloadStore store;
   auto model = parseText(("origo 1\nmodel circle version 0\n" + body).str(), ".", store);
   if (!model) {
@@ -40,7 +40,7 @@ std::string words(Model &model) {
 
 Operator &operatorAt(Model &model, unsigned index) { return *std::next(model.subgraphs[0]->operators.begin(), index); }
 
-const char *const reshapes = R"(subgraph @main(%x: f32[2,3]) -> (%y) {
+const char *const twoReshapes = R"(subgraph @main(%x: f32[2,3]) -> (%y) {
   %s: i32[1] = const [6]
   %t: i32[2] = const [3, 2]
   %n: f32[2,3] = SOFTMAX(%x)
@@ -67,7 +67,7 @@ TEST(Unneeded, NamesReadBack) {
 }
 
 TEST(Unneeded, IsNotedOfSourceOperators) {
-  auto model = parse(reshapes);
+  auto model = sourceOf(twoReshapes);
   model->noteUnneeded(operatorAt(*model, 1), 1, UnneededReason::ShapeOnly);
   EXPECT_EQ(words(*model), "tensor 1 of 1.1 shape-only");
   model->noteUnneeded(operatorAt(*model, 1), 1, UnneededReason::ShapeOnly); // is known
@@ -76,7 +76,7 @@ TEST(Unneeded, IsNotedOfSourceOperators) {
   EXPECT_EQ(words(*model), "operator 1 of 2.0 times-zero, tensor 1 of 1.1 shape-only");
 
   // Of an operator that stands for several, the one whose operand it was.
-  model = parse(reshapes);
+  model = sourceOf(twoReshapes);
   operatorAt(*model, 2).origins = model->sets.of({1, 2});
   model->noteUnneeded(operatorAt(*model, 2), 1, UnneededReason::ShapeOnly);
   EXPECT_EQ(words(*model), "tensor 2 of 2.1 shape-only");
@@ -156,7 +156,7 @@ TEST(Unneeded, SurvivesRunsAndFiles) {
   Scratch scratch;
   std::string source = scratch.at("source.circle"), first = scratch.at("first.circle"),
               second = scratch.at("second.circle");
-  ASSERT_TRUE(writeAsFile(std::string("origo 1\nmodel circle version 0\n") + reshapes, ".", source));
+  ASSERT_TRUE(writeAsFile(std::string("origo 1\nmodel circle version 0\n") + twoReshapes, ".", source));
   auto open = [](const std::string &path) { return llvm::cantFail(importModel(path, {})); };
   auto save = [](Imported &imported, const std::string &path) {
     ExportOptions options;

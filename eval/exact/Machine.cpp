@@ -12,7 +12,7 @@ namespace origo::eval::exact {
 
 llvm::Error Machine::checkTime(const Operator &op) const {
   if (limits.deadline && std::chrono::steady_clock::now() > *limits.deadline)
-    return evalError(ErrorCode::Timeout, Phase::Run, op, -1, "the proof takes longer than allowed");
+    return evalError(ErrorCode::Timeout, EvalPhase::Run, op, -1, "the proof takes longer than allowed");
   return llvm::Error::success();
 }
 

@@ -54,7 +54,8 @@ llvm::Error import(KernelContext &ctx) {
   for (llvm::StringRef string : *strings)
     bytes += string.size() + 64; // and what an entry takes
   if (!ctx.resources->take(bytes))
-    return evalError(ErrorCode::MemoryLimit, Phase::Run, ctx.op, 1, "tables would take more bytes than are allowed");
+    return evalError(ErrorCode::MemoryLimit, EvalPhase::Run, ctx.op, 1,
+                     "tables would take more bytes than are allowed");
   (*table)->filled = true;
   for (size_t i = 0; i < numbers.size(); ++i)
     if (fromStrings)

@@ -29,7 +29,8 @@ llvm::Error assignVariable(KernelContext &ctx) {
   ctx.resources->giveBack(variable ? variable->bytes.size() : 0);
   variable.reset();
   if (!ctx.resources->take(value.storage.size()))
-    return evalError(ErrorCode::MemoryLimit, Phase::Run, ctx.op, 1, "variables would take more bytes than are allowed");
+    return evalError(ErrorCode::MemoryLimit, EvalPhase::Run, ctx.op, 1,
+                     "variables would take more bytes than are allowed");
   variable.emplace(OwnedTensor{value.type, value.shape, {value.storage.begin(), value.storage.end()}});
   return llvm::Error::success();
 }

@@ -87,7 +87,7 @@ public:
     for (const std::string &violation : verify(*before->model))
       return "the verifier refuses the source: " + violation;
     std::string finding;
-    RunOptions options = written();
+    PipelineOptions options = written();
     options.verifyEach = true;
     options.onRefusal = [&](llvm::StringRef refusal) { finding = "a rule is refused: " + refusal.str(); };
     if (llvm::Error error = runPipeline(*after->model, pipeline, store, options))
@@ -126,7 +126,7 @@ public:
           return "";
         }
       }
-      RunOptions options = written();
+      PipelineOptions options = written();
       options.verifyEach = true;
       if (llvm::Error error = runPipeline(model, Pipeline::quantization(quantize::planBy(scheme)), store, options))
         return "the pipeline fails: " + llvm::toString(std::move(error));
@@ -152,8 +152,8 @@ public:
 
 private:
   /// The native runtime reads .tflite.
-  RunOptions written() const {
-    RunOptions options;
+  PipelineOptions written() const {
+    PipelineOptions options;
     if (native)
       options.format = Format::Tflite;
     return options;
@@ -236,7 +236,7 @@ private:
     Loaded other = load(text, store);
     if (!other)
       return llvm::toString(other.takeError());
-    RunOptions verified = written();
+    PipelineOptions verified = written();
     verified.verifyEach = true; // as the first time
     bool shaped = false;
     verified.onRewrite = [&](const RewriteEvent &event) {
@@ -260,7 +260,7 @@ private:
       return ""; // back ends get their shapes last, and what was made for them could be fused
     uint32_t made = after.model->rewrites;
     std::string last;
-    RunOptions options = written();
+    PipelineOptions options = written();
     options.onRewrite = [&](const RewriteEvent &event) { last = event.text(); };
     if (llvm::Error error = runPipeline(*after.model, pipeline, store, options))
       return llvm::toString(std::move(error));
@@ -281,7 +281,7 @@ private:
     Loaded part = load(text, store);
     if (!part)
       return llvm::toString(part.takeError());
-    RunOptions options = written();
+    PipelineOptions options = written();
     options.fuel = first;
     if (llvm::Error error = runPipeline(*part->model, pipeline, store, options))
       return llvm::toString(std::move(error));

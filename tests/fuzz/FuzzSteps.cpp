@@ -74,7 +74,7 @@ private:
     auto rest = llvm::ArrayRef(cuts).drop_while([](uint32_t cut) { return cut == 0; });
     for (const Pipeline &step : steps)
       for (bool stopped = true; stopped;) {
-        RunOptions options;
+        PipelineOptions options;
         if (!rest.empty())
           options.fuel = rest.front() - before;
         if (llvm::Error error = runPipeline(*state.model, step, store, options))

@@ -173,7 +173,7 @@ llvm::Expected<Outcome> runOnce(const Subject &subject, std::optional<mutation::
     outcome.seen.set(Verifier);
     outcome.words = "verifier: " + violations.front();
   };
-  RunOptions options;
+  PipelineOptions options;
   options.verifyEach = !plan;
   // What is lost is lost in the rewrite that has the fault, and stays so: that rewrite and the end are looked at.
   options.onRewrite = [&, looked = false](const RewriteEvent &) mutable {

@@ -69,7 +69,7 @@ void runModel(const fuzz::NativeRuntime &runtime, const std::string &path, const
     if (!imported)
       return;
     PayloadStore store(scratch);
-    origo::RunOptions options;
+    origo::PipelineOptions options;
     options.format = Format::Tflite;
     unsigned applied = 0; // that dead code goes is no sign of the flag
     options.onRewrite = [&](const RewriteEvent &event) { applied += event.rule != "unused"; };
