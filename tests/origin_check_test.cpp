@@ -268,6 +268,14 @@ TEST(OriginCheck, RefusesAnIdentityThatIsNone) {
     expectRefused(lie, untouched({sourceGraph()}));
 }
 
+TEST(OriginCheck, AcceptsWhatWasTakenApartAndPutTogether) {
+  Case c = untouched({sourceGraph()});
+  c.tensor(Y).relations[0].exact = false;
+  EXPECT_FALSE(c.violations().empty());
+  c.op(3).passes = {"decompose-hard-swish", "recognise-hard-swish"};
+  EXPECT_EQ(words(c.violations()), "");
+}
+
 TEST(OriginCheck, AcceptsRetrainedWeights) {
   Case c = optimised();
   c.map.target.content[0] ^= 1;

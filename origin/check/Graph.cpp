@@ -156,3 +156,25 @@ ModelView::Bytes FileGraph::payload(uint32_t tensor) const {
   const circle::Tensor *table = tensors[tensor];
   return view->payload(*reinterpret_cast<const flatbuffers::Table *>(table), table->buffer());
 }
+
+std::optional<int64_t> FileGraph::elementsOf(int32_t tensor) const {
+  const auto *shape = tensor < 0 ? nullptr : tensors[tensor]->shape();
+  if (!shape || !shape->size())
+    return std::nullopt;
+  int64_t count = 1;
+  for (int32_t dim : *shape)
+    if (dim <= 0 || llvm::MulOverflow(count, int64_t(dim), count))
+      return std::nullopt;
+  return count;
+}
+
+bool FileGraph::reducesNothing(uint32_t op) const {
+  using enum circle::BuiltinOperator;
+  const OperatorInfo *info = opcode(op).like;
+  if (!info || !llvm::is_contained({MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD}, info->code))
+    return false;
+  std::optional<int64_t> given, made;
+  forEachInput(op, [&](int32_t tensor) { given = given ? given : elementsOf(tensor); });
+  forEachOutput(op, [&](int32_t tensor) { made = elementsOf(tensor); });
+  return given && given == made;
+}

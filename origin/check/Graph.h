@@ -60,6 +60,8 @@ public:
   /// The options table of the operator's own row, from whichever union it is in; null if it has none.
   const flatbuffers::Table *options(uint32_t op) const;
   ModelView::Bytes payload(uint32_t tensor) const;
+  /// A reduction along axes of one element each: it leaves every number as it is.
+  bool reducesNothing(uint32_t op) const;
 
 private:
   const ModelView *view;
@@ -73,6 +75,7 @@ private:
       visit(tensorId(graph, index));
   }
   void classifyTensors();
+  std::optional<int64_t> elementsOf(int32_t tensor) const; ///< none where it is not known, and of a single number
 };
 
 } // namespace origo::origin

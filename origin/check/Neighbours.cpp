@@ -254,27 +254,6 @@ private:
     return all || !is(scale, {MUL, DIV}) || !is(sum, {ADD, SUB});
   }
 
-  /// A reduction along axes of one element each: it leaves every number as it is.
-  bool reducesNothing(uint32_t op) const {
-    using enum circle::BuiltinOperator;
-    if (!is(op, {MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD}))
-      return false;
-    std::optional<int64_t> given, made;
-    source.forEachInput(op, [&](int32_t tensor) { given = given ? given : elementsOf(tensor); });
-    source.forEachOutput(op, [&](int32_t tensor) { made = elementsOf(tensor); });
-    return given && *given > 0 && given == made;
-  }
-
-  /// −1: not known, or a single number.
-  int64_t elementsOf(int32_t tensor) const {
-    const auto *shape = tensor < 0 ? nullptr : source.tensors[tensor]->shape();
-    int64_t count = shape && shape->size() ? 1 : -1;
-    for (size_t i = 0; shape && i < shape->size(); ++i)
-      if (int32_t dim = shape->Get(i); dim <= 0 || llvm::MulOverflow(count, int64_t(dim), count))
-        return -1;
-    return count;
-  }
-
   /// Which of the two is first does not matter: one moves data or reduces nothing, or they are a maximum and what does
   /// not decrease, or scales, shifts and clamps by constants.
   bool mayTrade(uint32_t a, uint32_t b) const {
@@ -285,7 +264,7 @@ private:
     auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
     auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || isMonotone(source.opcode(op).like); };
-    return moves(a) || moves(b) || reducesNothing(a) || reducesNothing(b) ||
+    return moves(a) || moves(b) || source.reducesNothing(a) || source.reducesNothing(b) ||
            ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) || (pools(a) && isMonotoneOrClamps(b)) ||
            (pools(b) && isMonotoneOrClamps(a));
   }

@@ -311,9 +311,10 @@ private:
           pending.push_back(from);
       met.clear();
     }
-    // What moves data may have been put behind operators that do not mind.
+    // What moves data may have been put behind operators that do not mind, and one of them with what changes no number.
     llvm::copy_if(origins, std::back_inserter(claimed), [&, op = op](uint32_t id) {
-      return missed(id) && source.subgraphOfOperator(id) == graph && !(moves(context.target, op) && moves(source, id));
+      return missed(id) && source.subgraphOfOperator(id) == graph &&
+             !(moves(context.target, op) && (moves(source, id) || source.reducesNothing(id)));
     });
     // Where several together move nothing, no tensor in between tells that they have not been done yet.
     constexpr size_t most = 64; // of a true map there are a few
