@@ -48,26 +48,19 @@ StringRef withoutAdditions(StringRef name) {
 
 llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "onnxruntime";
-  if (llvm::Error error = checkJson(text))
-    return error;
-  json file = json::parse(text.begin(), text.end());
-  if (file.is_object() && file.contains("traceEvents"))
-    file = json(file["traceEvents"]);
-  if (!file.is_array())
-    return makeError("is no list of events");
   struct Row {
     double begin;
     ProfileRow row;
   };
   std::vector<Row> rows; // in the order of running, for nodes of several threads end in another one
   std::map<std::pair<std::string, std::string>, size_t> known;
-  for (const json &event : file) {
+  auto take = [&](const json &event) -> llvm::Error {
     if (!event.is_object() || textOf(event, "ph") != "X" || !event.contains("dur"))
-      continue;
+      return llvm::Error::success();
     StringRef name = textOf(event, "name");
     bool node = name.consume_back("_kernel_time");
     if (!node && textOf(event, "cat") == "Node") // fences, around which nothing is computed
-      continue;
+      return llvm::Error::success();
     auto time = parseDecimal(event["dur"].dump(-1, ' ', true, json::error_handler_t::replace), 3);
     if (!time)
       return makeError("\"" + printable(name, 60) + "\": " + llvm::toString(time.takeError()));
@@ -76,9 +69,7 @@ llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &pro
     if (!isNew) {
       ProfileRow &row = rows[found->second].row;
       ++row.count;
-      if (llvm::Error error = addTime(row, *time))
-        return error;
-      continue;
+      return addTime(row, *time);
     }
     ProfileRow row;
     row.rawName = name.str();
@@ -93,7 +84,10 @@ llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &pro
     }
     auto begin = event.find("ts");
     rows.push_back({begin != event.end() && begin->is_number() ? begin->get<double>() : 0, std::move(row)});
-  }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = forEachEvent(text, take))
+    return error;
   llvm::stable_sort(rows, [](const Row &a, const Row &b) { return a.begin < b.begin; });
   uint32_t step = 0;
   for (Row &row : rows) {

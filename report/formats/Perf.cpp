@@ -223,25 +223,20 @@ private:
 };
 
 llvm::Error readIntervals(StringRef trace, Profile &profile, Intervals &intervals) {
-  if (llvm::Error error = checkJson(trace))
-    return error;
-  nlohmann::json file = nlohmann::json::parse(trace.begin(), trace.end());
-  if (!file.is_object() || !file.contains("traceEvents") || !file["traceEvents"].is_array())
-    return makeError("is no trace: there is no list \"traceEvents\"");
   std::map<std::pair<uint32_t, uint32_t>, size_t> rows;
-  for (const nlohmann::json &event : file["traceEvents"]) {
+  auto take = [&](const nlohmann::json &event) -> llvm::Error {
     auto number = [&](const nlohmann::json &in, const char *key) -> const nlohmann::json * {
       return in.is_object() && in.contains(key) && in[key].is_number() ? &in[key] : nullptr;
     };
     const auto *begin = number(event, "ts"), *length = number(event, "dur");
     if (!begin || !length || !event.contains("args"))
-      continue;
+      return llvm::Error::success();
     const auto *subgraph = number(event["args"], "subgraph"), *op = number(event["args"], "operator");
     double from = begin->get<double>(), took = length->get<double>();
     if (!subgraph || !op || !subgraph->is_number_unsigned() || !op->is_number_unsigned() ||
         !(from >= 0 && from < 1e15) || !(took >= 0 && took < 1e15) || subgraph->get<uint64_t>() > UINT32_MAX ||
         op->get<uint64_t>() > UINT32_MAX)
-      continue;
+      return llvm::Error::success();
     auto [found, isNew] = rows.try_emplace({subgraph->get<uint32_t>(), op->get<uint32_t>()}, profile.rows.size());
     if (isNew) {
       ProfileRow &row = profile.rows.emplace_back();
@@ -260,7 +255,10 @@ llvm::Error readIntervals(StringRef trace, Profile &profile, Intervals &interval
       intervals.byThread[thread->get<uint64_t>()].push_back(is);
     if (!event.contains("cat") || event["cat"] != "operator.part")
       intervals.whole.push_back(is);
-  }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = forEachEvent(trace, take))
+    return error;
   intervals.sort();
   return intervals.whole.empty() ? makeError("has no operator: circle-interpreter --profile=FILE writes such traces")
                                  : llvm::Error::success();

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
+#include <set>
 
 using namespace origo;
 using namespace origo::report;
@@ -23,12 +24,19 @@ StringRef textOf(const json &object, const char *key) {
   return member != object.end() && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
 }
 
+/// What a string says, or how a value is written; a million times, for which dump() of an integer is slow.
+std::string textOf(const json &value) {
+  return value.is_string()            ? value.get<std::string>()
+         : value.is_number_unsigned() ? std::to_string(value.get<uint64_t>())
+                                      : value.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
 /// A number, or one in a string.
 llvm::Expected<uint64_t> timeOf(const json &event, const char *key) {
   auto member = event.find(key);
   if (member == event.end() || !(member->is_number() || member->is_string()))
     return makeError("has no time \"" + llvm::Twine(key) + "\"");
-  auto time = parseDecimal(member->is_string() ? member->get<std::string>() : member->dump(), 3);
+  auto time = parseDecimal(textOf(*member), 3);
   if (!time)
     return makeError("\"" + llvm::Twine(key) + "\": " + llvm::toString(time.takeError()));
   return time;
@@ -39,7 +47,7 @@ std::optional<uint32_t> indexOf(const json &object, const char *key) {
   uint32_t number = 0;
   if (member == object.end() || (!member->is_number_unsigned() && !member->is_string()))
     return std::nullopt;
-  std::string text = member->is_string() ? member->get<std::string>() : member->dump();
+  std::string text = textOf(*member);
   return StringRef(text).getAsInteger(10, number) ? std::nullopt : std::optional(number);
 }
 
@@ -68,23 +76,19 @@ bool describeTflite(StringRef name, ProfileRow &row) {
 
 struct Event {
   uint64_t begin, end;
-  const json *object;
+  size_t row; ///< of those that it may be part of
 };
 
 class Reader {
 public:
   explicit Reader(Profile &profile) : profile(profile) {}
 
-  llvm::Error read(const json &events) {
-    size_t number = 0;
-    for (const json &event : events) {
-      if (llvm::Error error = take(event))
-        return makeError("traceEvents[" + llvm::Twine(number) + "]: " + llvm::toString(std::move(error)));
-      ++number;
-    }
+  llvm::Error read(StringRef text) {
+    if (llvm::Error error = forEachEvent(text, [this](const json &event) { return take(event); }))
+      return error;
     for (const auto &[key, begun] : open)
       if (!begun.empty())
-        return makeError("\"" + printable(textOf(*begun.back().object, "name"), 60) +
+        return makeError("\"" + printable(rows[begun.back().row].rawName, 60) +
                          "\" begins and never ends: the trace is truncated");
     size_t unfinished = 0;
     for (const auto &[key, begun] : openAsync)
@@ -95,6 +99,8 @@ public:
     for (auto &[thread, list] : whole)
       if (llvm::Error error = addWhole(list))
         return error;
+    profile.tool = hasBegin ? "onert" : hasWhole ? "circle-interpreter" : "chrome";
+    profile.includesCallees = hasBegin;
     if (otherModels)
       profile.notes.push_back(std::to_string(otherModels) + " rows are of other models than the first, and not joined");
     return llvm::Error::success();
@@ -107,11 +113,15 @@ private:
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>>
       openAsync;                                                           ///< by process, category, id and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole; ///< by process and thread
-  std::map<std::tuple<std::string, std::string>, size_t> rows;             ///< by name and place
+  std::map<std::pair<std::string, std::string>, size_t> numbers;           ///< of rows by name and place
+  std::vector<ProfileRow> rows;                                            ///< that events tell of
+  std::set<size_t> isOtherModel;
+  std::vector<size_t> places; ///< where each of them is in the profile; past its end: nowhere yet
+  bool hasBegin = false, hasWhole = false;
 
   static std::string keyOf(const json &event, const char *key) {
     auto member = event.find(key);
-    return member == event.end() ? "" : member->dump(-1, ' ', true, json::error_handler_t::replace);
+    return member == event.end() ? "" : textOf(*member);
   }
 
   llvm::Error take(const json &event) {
@@ -121,27 +131,29 @@ private:
     // Of our own traces: threads that help an operator, whose time is counted once, and layers of the source.
     if (category == "operator.part" || category == "source.layer")
       return llvm::Error::success();
+    hasWhole |= phase == "X";
+    hasBegin |= phase == "B" || phase == "E";
     if (phase == "X") {
       auto begin = timeOf(event, "ts"), length = timeOf(event, "dur");
       if (!begin || !length)
         return firstError(begin, length);
-      whole[{keyOf(event, "pid"), keyOf(event, "tid")}].push_back({*begin, *begin + *length, &event});
+      whole[{keyOf(event, "pid"), keyOf(event, "tid")}].push_back({*begin, *begin + *length, rowOf(event)});
     } else if (phase == "B" || phase == "E") {
       auto time = timeOf(event, "ts");
       if (!time)
         return time.takeError();
       auto &begun = open[{keyOf(event, "pid"), keyOf(event, "tid"), name.str()}];
       if (phase == "B") {
-        begun.push_back({*time, 0, &event});
+        begun.push_back({*time, 0, rowOf(event)});
         return llvm::Error::success();
       }
       if (begun.empty())
         return makeError("\"" + printable(name, 60) + "\" ends and did not begin");
-      Event event = begun.back();
+      Event from = begun.back();
       begun.pop_back();
-      if (*time < event.begin)
+      if (*time < from.begin)
         return makeError("\"" + printable(name, 60) + "\" ends before it begins");
-      return add(*event.object, *time - event.begin);
+      return add(from.row, *time - from.begin);
     } else if (phase == "b" || phase == "e") { // asynchronous: a browser's measures
       auto time = timeOf(event, "ts");
       if (!time)
@@ -149,13 +161,13 @@ private:
       auto &begun =
           openAsync[{keyOf(event, "pid"), keyOf(event, "cat"), keyOf(event, "id") + keyOf(event, "id2"), name.str()}];
       if (phase == "b")
-        begun.push_back({*time, 0, &event});
+        begun.push_back({*time, 0, rowOf(event)});
       else if (!begun.empty()) {
         Event from = begun.back();
         begun.pop_back();
         if (*time < from.begin)
           return makeError("\"" + printable(name, 60) + "\" ends before it begins");
-        return add(*from.object, *time - from.begin);
+        return add(from.row, *time - from.begin);
       }
     }
     return llvm::Error::success(); // metadata, counters, and the empty object that onert ends with
@@ -174,8 +186,8 @@ private:
         const Event &parent = list[around.back()];
         constexpr uint64_t rounding = 2; // times are fractions of a microsecond
         if (list[i].end > parent.end + rounding)
-          return makeError("the events \"" + printable(textOf(*parent.object, "name"), 60) + "\" and \"" +
-                           printable(textOf(*list[i].object, "name"), 60) + "\" of one thread overlap");
+          return makeError("the events \"" + printable(rows[parent.row].rawName, 60) + "\" and \"" +
+                           printable(rows[list[i].row].rawName, 60) + "\" of one thread overlap");
         list[i].end = std::max(list[i].begin, std::min(list[i].end, parent.end));
         own[around.back()] -= list[i].end - list[i].begin;
       }
@@ -183,19 +195,18 @@ private:
       around.push_back(i);
     }
     for (size_t i = 0; i < list.size(); ++i)
-      if (llvm::Error error = add(*list[i].object, own[i]))
+      if (llvm::Error error = add(list[i].row, own[i]))
         return error;
     return llvm::Error::success();
   }
 
   /// Runs of one operator are one row.
-  llvm::Error add(const json &event, uint64_t time) {
+  size_t rowOf(const json &event) {
     StringRef name = textOf(event, "name");
     const json none;
     const json &args = event.contains("args") ? event["args"] : none;
     ProfileRow row;
     row.rawName = name.str();
-    row.value = time;
     row.subgraph = indexOf(args, "subgraph");
     auto model = indexOf(args, "model");
     if (describeOnert(name, row))
@@ -215,43 +226,39 @@ private:
     std::string place = args.is_object() ? args.value("session", json()).dump() + " " : "";
     for (auto number : {model, row.subgraph, row.op})
       place += number ? std::to_string(*number) + " " : "- ";
-    auto [found, isNew] = rows.try_emplace({row.rawName + " " + row.backend, place}, profile.rows.size());
+    auto [found, isNew] = numbers.try_emplace({row.rawName + " " + row.backend, place}, rows.size());
     if (isNew) {
       if (model.value_or(0) != 0) { // whose operators have the same numbers
         row.subgraph.reset();
         row.op.reset();
         row.tensor.clear();
-        ++otherModels;
+        isOtherModel.insert(rows.size());
       }
-      profile.rows.push_back(std::move(row));
+      rows.push_back(std::move(row));
+      places.push_back(SIZE_MAX);
+    }
+    return found->second;
+  }
+
+  /// Rows come in the order in which their first runs were told of whole.
+  llvm::Error add(size_t number, uint64_t time) {
+    if (places[number] == SIZE_MAX) {
+      places[number] = profile.rows.size();
+      otherModels += isOtherModel.contains(number);
+      profile.rows.push_back(rows[number]);
+      profile.rows.back().value = time;
       return llvm::Error::success();
     }
-    ProfileRow &first = profile.rows[found->second];
-    first.value += time;
-    ++first.count;
-    return first.value >> 63 ? makeError("the time of \"" + printable(name, 60) + "\" is too large")
-                             : llvm::Error::success();
+    ProfileRow &row = profile.rows[places[number]];
+    ++row.count;
+    return addTime(row, time);
   }
 };
 
 } // namespace
 
 static llvm::Error readChromeTrace(StringRef text, const ProfileOptions &, Profile &profile) {
-  if (llvm::Error error = checkJson(text))
-    return error;
-  json trace = json::parse(text.begin(), text.end());
-  const json *events = trace.is_array()                                     ? &trace
-                       : trace.is_object() && trace.contains("traceEvents") ? &trace["traceEvents"]
-                                                                            : nullptr;
-  if (!events || !events->is_array())
-    return makeError("has no list \"traceEvents\"");
-  bool onert = llvm::any_of(*events, [](const json &event) {
-    return event.is_object() && (textOf(event, "ph") == "B" || textOf(event, "ph") == "E");
-  });
-  bool whole = llvm::any_of(*events, [](const json &event) { return textOf(event, "ph") == "X"; });
-  profile.tool = onert ? "onert" : whole ? "circle-interpreter" : "chrome";
-  profile.includesCallees = onert;
-  return Reader(profile).read(*events);
+  return Reader(profile).read(text);
 }
 
 static bool isTrace(StringRef text) { return hasKey(text, "traceEvents") || hasKey(text, "ph"); }

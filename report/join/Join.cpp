@@ -466,6 +466,7 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   Join join;
   join.tool = profile.tool;
   join.notes = std::move(profile.notes);
+  join.rows.reserve(profile.rows.size());
   bool cycles = false, offsets = false;
   for (ProfileRow &row : profile.rows) {
     if (isOther(row.fingerprint))

@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 
 /// What the readers of report/formats/ state of themselves, and what they share.
 namespace origo::report {
@@ -36,7 +37,7 @@ void describeBenchmarkRow(llvm::StringRef type, llvm::StringRef name, ProfileRow
 llvm::StringRef withoutLogHead(llvm::StringRef line);
 
 bool isJson(llvm::StringRef text);
-/// What is told from keys is told from their appearance anywhere, before the file is known to be whole.
+/// What is told from keys is told from their appearance anywhere in the first 4 MiB, before the file is known to be whole.
 bool hasKey(llvm::StringRef text, llvm::StringRef key);
 /// The first line that is not blank.
 llvm::StringRef firstLine(llvm::StringRef text);
@@ -58,5 +59,9 @@ llvm::Error readCsvRows(llvm::StringRef text, char separator, llvm::function_ref
 
 /// Refuses what is no JSON, is nested deeply, or has a key twice, of which a reader would silently drop one.
 llvm::Error checkJson(llvm::StringRef text);
+/// The elements of the list that the text is, or that its object has as "traceEvents", one after the other, checked
+/// likewise: there may be a million, and `visit` may keep none. An error of `visit` comes with the number of the
+/// element.
+llvm::Error forEachEvent(llvm::StringRef text, llvm::function_ref<llvm::Error(const nlohmann::json &)> visit);
 
 } // namespace origo::report

@@ -9,6 +9,7 @@
 using namespace origo;
 using namespace origo::report;
 using llvm::StringRef;
+using nlohmann::json;
 
 llvm::Expected<uint64_t> report::parseDecimal(StringRef text, int exponent) {
   StringRef rest = text.trim();
@@ -72,7 +73,10 @@ bool report::isJson(StringRef text) {
   return start.starts_with("{") || start.starts_with("[");
 }
 
-bool report::hasKey(StringRef text, StringRef key) { return isJson(text) && text.contains(("\"" + key + "\"").str()); }
+bool report::hasKey(StringRef text, StringRef key) {
+  constexpr size_t searched = 4 << 20; // twenty formats ask of files with a million rows
+  return isJson(text) && text.take_front(searched).contains(("\"" + key + "\"").str());
+}
 
 StringRef report::firstLine(StringRef text) {
   return text.ltrim(" \t\r\n").take_until([](char c) { return c == '\n' || c == '\r'; });
@@ -185,7 +189,7 @@ llvm::Error report::readCsvRows(StringRef text, char separator, llvm::function_r
 
 namespace {
 
-struct JsonChecker : nlohmann::json_sax<nlohmann::json> {
+struct JsonChecker : nlohmann::json_sax<json> {
   static constexpr size_t depthLimit = 64;
   std::vector<llvm::StringSet<>> open;
   std::string failure;
@@ -194,9 +198,13 @@ struct JsonChecker : nlohmann::json_sax<nlohmann::json> {
     failure = what;
     return false;
   }
+  bool mayNest(size_t depth) {
+    return depth <= depthLimit || fail("is nested more than " + std::to_string(depthLimit) + " deep");
+  }
+  bool twice(const std::string &key) { return fail("has the key \"" + printable(key, 60) + "\" twice"); }
   bool deeper() {
     open.emplace_back();
-    return open.size() <= depthLimit || fail("is nested more than " + std::to_string(depthLimit) + " deep");
+    return mayNest(open.size());
   }
   bool null() override { return true; }
   bool boolean(bool) override { return true; }
@@ -209,11 +217,82 @@ struct JsonChecker : nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return open.pop_back(), true; }
   bool start_array(size_t) override { return deeper(); }
   bool end_array() override { return open.pop_back(), true; }
-  bool key(string_t &key) override {
-    return open.back().insert(key).second || fail("has the key \"" + printable(key, 60) + "\" twice");
-  }
+  bool key(string_t &key) override { return open.back().insert(key).second || twice(key); }
   bool parse_error(size_t position, const std::string &, const nlohmann::json::exception &) override {
     return fail("is no JSON from byte " + std::to_string(position) + " on");
+  }
+};
+
+/// Builds one event at a time. What is around their list is checked and left out.
+struct EventParser : JsonChecker {
+  explicit EventParser(llvm::function_ref<llvm::Error(const json &)> visit) : visit(visit) {}
+
+  llvm::function_ref<llvm::Error(const json &)> visit;
+  bool inList = false, hasList = false;
+  size_t number = 0;
+  json event;
+  std::vector<json *> parents; ///< of the value that comes next, from the event on
+  json *member = nullptr;      ///< the value that comes next, where its parent is an object
+  bool isEvents = false;       ///< the last key of the text's own object is "traceEvents"
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t &) override { return add(value); }
+  bool string(string_t &value) override { return add(std::move(value)); }
+  bool start_object(size_t) override { return inList ? begin(json::object()) : deeper(); }
+  bool end_object() override { return inList ? end() : JsonChecker::end_object(); }
+  bool start_array(size_t) override {
+    if (inList)
+      return begin(json::array());
+    inList = !hasList && (open.empty() || (open.size() == 1 && isEvents));
+    hasList |= inList;
+    return deeper();
+  }
+  bool end_array() override {
+    if (!parents.empty())
+      return end();
+    inList = false;
+    return JsonChecker::end_array();
+  }
+  bool key(string_t &key) override {
+    if (!inList) {
+      isEvents = open.size() == 1 && key == "traceEvents";
+      return JsonChecker::key(key);
+    }
+    auto [found, isNew] = parents.back()->emplace(key, nullptr);
+    member = &*found;
+    return isNew || twice(key);
+  }
+
+  json &place(json value) {
+    if (parents.empty())
+      return event = std::move(value);
+    if (!parents.back()->is_array())
+      return *member = std::move(value);
+    parents.back()->push_back(std::move(value));
+    return parents.back()->back();
+  }
+  bool add(json value) {
+    if (!inList)
+      return true;
+    place(std::move(value));
+    return !parents.empty() || tell();
+  }
+  bool begin(json value) {
+    parents.push_back(&place(std::move(value)));
+    return mayNest(open.size() + parents.size());
+  }
+  bool end() {
+    parents.pop_back();
+    return !parents.empty() || tell();
+  }
+  bool tell() {
+    if (llvm::Error error = visit(event))
+      return fail("traceEvents[" + std::to_string(number) + "]: " + llvm::toString(std::move(error)));
+    ++number;
+    return true;
   }
 };
 
@@ -221,7 +300,14 @@ struct JsonChecker : nlohmann::json_sax<nlohmann::json> {
 
 llvm::Error report::checkJson(StringRef text) {
   JsonChecker checker;
-  if (nlohmann::json::sax_parse(text.begin(), text.end(), &checker))
+  if (json::sax_parse(text.begin(), text.end(), &checker))
     return llvm::Error::success();
   return makeError(checker.failure);
+}
+
+llvm::Error report::forEachEvent(StringRef text, llvm::function_ref<llvm::Error(const json &)> visit) {
+  EventParser parser(visit);
+  if (!json::sax_parse(text.begin(), text.end(), &parser))
+    return makeError(parser.failure);
+  return parser.hasList ? llvm::Error::success() : makeError("has no list \"traceEvents\"");
 }
