@@ -130,7 +130,7 @@ private:
   static bool isBroadcast(const Value &from, const Made &constant, const Value &to);
   bool isExact(const Created &item) const;
   void noteMoved();
-  void noteUndone(const Value &old);
+  void noteUndone(const Value &old, const Value &with);
   Fate fateOf() const;
 
   // Putting in.

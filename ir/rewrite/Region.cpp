@@ -133,12 +133,15 @@ void Build::noteMoved() {
   }
 }
 
-/// Who goes on with the value has nothing of what moved data there and back, or nowhere, in front of it any more.
-void Build::noteUndone(const Value &old) {
+/// Who goes on with the value has nothing of what moved data there and back, or nowhere, in front of it any more, but
+/// for the beginning of a work of which that was the end.
+void Build::noteUndone(const Value &old, const Value &with) {
   IdSet undone;
   for (const Operator *op : consumed)
     if (op->info()->has(Trait::DataMovement))
       undone = model.sets.join(undone, op->origins);
+  if (const Operator *producer = with.producer())
+    undone = model.sets.minus(undone, producer->origins);
   if (!undone.empty())
     old.forEachUse([&](Use &use) { use.user()->setMovedPast(model.sets.join(use.user()->movedPast(), undone)); });
 }
@@ -337,7 +340,7 @@ void Build::apply() {
           one.operators = model.sets.join(one.operators, originsOf(*op, static_cast<uint32_t>(way)));
       engine.becomeConstant(*item.old, *item.with, parents, made[item.with].exact, *into);
     } else {
-      noteUndone(*item.old);
+      noteUndone(*item.old, *item.with);
       llvm::SmallVector<uint32_t, 2> numbers;
       for (uint32_t way = 0; way < ways.size(); ++way)
         numbers.push_back(lineageOf(*item.with, way));

@@ -62,6 +62,8 @@ public:
   ModelView::Bytes payload(uint32_t tensor) const;
   /// A reduction along axes of one element each: it leaves every number as it is.
   bool reducesNothing(uint32_t op) const;
+  /// A sum with zeros or a product with ones, of floats.
+  bool addsNothing(uint32_t op) const;
 
 private:
   const ModelView *view;

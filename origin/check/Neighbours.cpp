@@ -240,7 +240,7 @@ private:
     using enum circle::BuiltinOperator;
     const OperatorInfo *info = source.opcode(product).like;
     return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
-           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB, AVERAGE_POOL_2D}));
+           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB, AVERAGE_POOL_2D, MEAN, SUM}));
   }
 
   /// What was in front of a sum scales behind it what is added up: all of that, then.

@@ -1,5 +1,6 @@
 """What docs/origin-map.md needs of a .tflite or .circle file: operators, tensors, who reads and makes what."""
 import copy
+import functools
 import re
 import struct
 from pathlib import Path
@@ -97,6 +98,7 @@ def kinds():
 KINDS = kinds()
 
 
+@functools.cache
 def slots_of(table):
     """The slots of the fields of a table in the schema; a union takes two."""
     text = re.sub(r"//[^\n]*", "", (TREE / "schema/circle.fbs").read_text())
@@ -123,6 +125,10 @@ class Operator:
             for name in self.kind.subgraphs if options else ():
                 position, form = known[name]
                 self.callees += options.vector(position) if form[0] == "[" else [options.number(position)]
+
+        self.activation = 0
+        if self.kind and self.name in ("ADD", "SUB", "MUL", "DIV") and (options := table.table(4)):
+            self.activation = options.number(slots_of(self.kind.options)["fused_activation_function"][0], "b")
 
     def has(self, trait):
         return bool(self.kind) and self.kind.has(trait)

@@ -563,7 +563,8 @@ class Checker:
             return self.ledger_tells(number, row, maker)
         if producer < 0:
             if not self.is_constant(number):
-                return self.moves(self.source.operators[maker]) or self.is_part()
+                return self.moves(self.source.operators[maker]) or self.is_part() or self.reduces_nothing(maker) or \
+                    self.adds_nothing(maker)
             return maker in self.operators_of(number, lineage)
         if maker in self.origins(producer, lineage):
             return True
@@ -1054,7 +1055,7 @@ class Checker:
         """A scale or shift by a constant goes in front of a product, a sum or an average, or behind it."""
         other = self.source.operators[product]
         return self.source.operators[scale].name in self.SHIFTS and self.has_constant(scale) and \
-            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB", "AVERAGE_POOL_2D"))
+            (other.has("Linear") or other.name in ("BATCH_MATMUL", "ADD", "SUB", "AVERAGE_POOL_2D", "MEAN", "SUM"))
 
     def scales_all(self, scale, total):
         """A scale in front of a sum goes behind it where all that is added up is scaled."""
@@ -1109,6 +1110,16 @@ class Checker:
         given, made = (self.source.tensors[i].shape if i >= 0 else [] for i in
                        (self.source.operands[number][0], self.source.results[number][0]))
         return min(given, default=0) > 0 and min(made, default=0) > 0 and math.prod(given) == math.prod(made)
+
+    def adds_nothing(self, number):
+        """A sum with zeros or a product with ones, of floats."""
+        operator, operands = self.source.operators[number], self.source.operands[number]
+        if operator.name not in ("ADD", "SUB", "MUL", "DIV") or operator.activation:
+            return False
+        neutral = {0.0} if operator.name in ("ADD", "SUB") else {1.0}
+        may_be = operands if operator.name in ("ADD", "MUL") else operands[1:]
+        return any(i >= 0 and self.source.kind_of(i) == "constant" and self.source.tensors[i].type == 0 and
+                   set(memoryview(self.source.tensors[i].data).cast("f")) == neutral for i in may_be)
 
     def may_trade(self, a, b):
         p, o = self.source.operators[a], self.source.operators[b]
