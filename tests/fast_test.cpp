@@ -65,7 +65,8 @@ TEST(FastPublicModels, OfFewOperatorsAgreeWithTheReference) {
   modelsOfFewOperatorsAgreeWithTheReference(publicModels().all());
 }
 
-/// Operator by operator, for small differences grow on their way through a network; docs/speed.md says how much.
+/// Operator by operator, for small differences grow on their way through a network; docs/records/speed.md says how
+/// much.
 void operatorsOfNetworksAgreeWithTheReference(const std::vector<std::string> &files, uint64_t leastWork) {
   size_t ran = 0, operators = 0, all = 0;
   for (const std::string &path : files) {

@@ -41,7 +41,7 @@ std::string document() {
         "either,"
         "\n`{t|c0}` one scale or one for each index of axis 0, `[n,h,w,c]` dimensions, `?` may be absent. Results "
         "have the shapes\nthat the rules of `ir/shapes` say, but for those of the rows that say so. How near they are "
-        "to the real runtime is in\n[accuracy](accuracy.md).\n"
+        "to the real runtime is in\n[accuracy](records/accuracy.md).\n"
         "The test `KernelsDocument` compares this page, and writes it anew with `ORIGO_BLESS=1`.\n\n"
         "| operator | computes | types |\n|---|---|---|\n";
   for (const auto &[name, types] : rows) {

@@ -2,7 +2,7 @@
 """How much a .tflite file grows under `circle2circle -O1`: by at most 1.5 % or 4 kB, whichever is larger, origins included.
 
 usage: sizes.py BIN networks         networks that the tree generates
-       sizes.py BIN models [PAGE]    public ones; with PAGE the table of docs/sizes.md is written
+       sizes.py BIN models [PAGE]    public ones; with PAGE the table of docs/records/sizes.md is written
 """
 
 import os

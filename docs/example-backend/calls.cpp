@@ -32,7 +32,7 @@ static std::string invoke(const std::string &name, std::initializer_list<std::st
 /// A number that the compiler reads back as the same one.
 static std::string real(float value) {
   if (!std::isfinite(value))
-    refuse("an option is no number");
+    refuse("an option is not a number");
   char text[40];
   std::snprintf(text, sizeof text, "%a", static_cast<double>(std::fabs(value)));
   for (char &c : text) // printf writes a comma where the locale has one

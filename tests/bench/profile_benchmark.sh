@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Where the time goes in the ten networks that are nearest to the native runtime in the first table of docs/speed.md: their
+# Where the time goes in the ten networks that are nearest to the native runtime in the first table of docs/records/speed.md: their
 # operators by kind, on one thread. Writes the table into the page with ORIGO_BLESS=1.
 # usage: profile_benchmark.sh BIN_DIR MODELS_DIR
 set -euo pipefail
 usage="usage: profile_benchmark.sh BIN_DIR MODELS_DIR"
 bin=${1:?$usage} models=${2:?$usage}
-page=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/speed.md
+page=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/docs/records/speed.md
 table=$(mktemp)
 trap 'rm -f "$table"' EXIT
 {

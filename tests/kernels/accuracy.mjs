@@ -1,4 +1,4 @@
-// How near whole models come to the real runtime, and docs/accuracy.md, which records it.
+// How near whole models come to the real runtime, and docs/records/accuracy.md, which records it.
 import fs from 'node:fs';
 import path from 'node:path';
 import { execFile } from 'node:child_process';
@@ -71,9 +71,9 @@ export function documentOf(results) {
 
 Made by \`tests/kernels/run.sh\`, which compares it with what it measures and writes it anew with \`ORIGO_BLESS=1\`: random
 inputs, all operators of a model one after another, and the outputs beside those of the
-real TFLite runtime with its reference kernels, of [public models](../CONTRIBUTING.md#public-models). *exact*: bit for bit. A power of ten: no float differs by more than this
+real TFLite runtime with its reference kernels, of [public models](../../CONTRIBUTING.md#public-models). *exact*: bit for bit. A power of ten: no float differs by more than this
 part of the output's range. Steps are those of quantised numbers; thousands of them, or *different*, are an accident of the
-runtime that [kernels](kernels.md) names. *older*: only the runtime of 2023 runs the model (variable tensors, shapes that
+runtime that [kernels](../kernels.md) names. *older*: only the runtime of 2023 runs the model (variable tensors, shapes that
 depend on data), with fast kernels that round in their own way. There a step is no error, but in a network that quantises on
 its way one step at the beginning may become a good part of a small output.
 \`x.circle\` is judged after \`circle2circle -O0 x.circle x.tflite\`.
@@ -104,7 +104,7 @@ August 2026 does with its own kernels, in both engines; \`tests/regressions/runt
 | TOPK_V2 with k below 0 | nothing | before March 2026: refused, or a negative size |
 | broadcasts of more than 8 dimensions, results with another scale in CONCATENATION of int8, PACK, UNPACK, MIRROR_PAD | computed | refused, or the process stops |
 
-[Kernels](kernels.md) has what LiteRT does by accident, and is not followed in.
+[Kernels](../kernels.md) has what LiteRT does by accident, and is not followed in.
 `;
   for (const [folder, title] of Object.entries(sections)) {
     const of = Object.entries(results).filter(([name]) => path.dirname(name) === (folder || '.')).sort(([a], [b]) => a < b ? -1 : 1);
