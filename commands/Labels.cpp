@@ -32,7 +32,7 @@ llvm::Expected<Labels> ofText(llvm::StringRef text) {
       if (i == 0)
         continue; // what the columns are
       return makeError("line " + llvm::Twine(i + 1) + " ends in \"" + printable(last, 60) +
-                       "\", which is no number of a class");
+                       "\", which is not the number of a class");
     }
     labels.classes.push_back(number);
     if (name = name.rtrim(", \t"); !name.empty())

@@ -16,7 +16,7 @@ static llvm::Expected<std::vector<int32_t>> numbersOf(llvm::StringRef flag, llvm
   std::vector<int32_t> numbers;
   for (llvm::StringRef part : llvm::split(text, ','))
     if (!text.empty() && part.trim().getAsInteger(10, numbers.emplace_back()))
-      return makeError("--" + flag + ": \"" + printable(part) + "\" is no number");
+      return makeError("--" + flag + ": \"" + printable(part) + "\" is not a number");
   return numbers;
 }
 

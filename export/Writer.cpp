@@ -120,7 +120,7 @@ llvm::Expected<std::unique_ptr<OutputFile>> OutputFile::open(llvm::StringRef pat
   // A plain open would refuse to overwrite a read-only file; a rename would not ask.
   if (exists && ::faccessat(AT_FDCWD, file->destination.c_str(), W_OK, AT_EACCESS) != 0)
     return file->failure(errno);
-  file->made = std::make_unique<NewFile>();
+  file->made = std::make_unique<AtomicFile>();
   if (int code = file->made->open(file->destination))
     return file->failure(code);
   file->fd = file->made->descriptor();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/NewFile.h"
+#include "ir/AtomicFile.h"
 #include "ir/Payload.h"
 
 #include "llvm/ADT/STLFunctionalExtras.h"
@@ -10,8 +10,8 @@
 
 namespace origo {
 
-/// A file that appears whole or not at all, when it is committed. A symbolic link is followed; a pipe, a device or "-" is
-/// streamed to. The first failure is kept and told by finish().
+/// A file that appears whole or not at all, when it is committed. A symbolic link is followed; a pipe, a device or "-"
+/// is streamed to. The first failure is kept and told by finish().
 class OutputFile {
 public:
   /// `path` is what errors name.
@@ -38,9 +38,9 @@ public:
 
 private:
   OutputFile() = default;
-  std::string name;        ///< as the user wrote it
-  std::string destination; ///< with symbolic links followed; empty for a stream
-  std::unique_ptr<NewFile> made; ///< what is no stream
+  std::string name;                 ///< as the user wrote it
+  std::string destination;          ///< with symbolic links followed; empty for a stream
+  std::unique_ptr<AtomicFile> made; ///< what is no stream
   int fd = -1;
   uint64_t written = 0;
   std::vector<uint8_t> buffered;

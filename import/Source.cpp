@@ -18,9 +18,9 @@ namespace {
 /// What the generated verifiers leave out: deprecated fields, which copying and fingerprints read, and the sum of all
 /// vectors and strings. Thousands of tables may name the same huge vector, so that walking over all of them would take
 /// far longer than reading the file.
-class Walk {
+class SteppedRun {
 public:
-  Walk(const Verifier &verifier, uint64_t limit) : verifier(verifier), limit(limit) {}
+  SteppedRun(const Verifier &verifier, uint64_t limit) : verifier(verifier), limit(limit) {}
   uint64_t bytes = 0;
   bool unknownFields = false;
 
@@ -162,7 +162,7 @@ llvm::Expected<Source> openSource(std::shared_ptr<MappedFile> file) {
     return makeError(refusal::damaged);
   source.model = circle::GetModel(bytes.data());
 
-  Walk walk(verifier, (64 << 20) + 8 * uint64_t(bytes.size()));
+  SteppedRun walk(verifier, (64 << 20) + 8 * uint64_t(bytes.size()));
   if (!walk.table(schema.root(), asTable(*source.model)))
     return makeError(refusal::exhausting);
   source.unknownFields = walk.unknownFields;

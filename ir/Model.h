@@ -1,8 +1,8 @@
 #pragma once
 
-#include "ir/Counted.h"
 #include "ir/Error.h"
 #include "ir/IdSet.h"
+#include "ir/PackedArray.h"
 #include "ir/Payload.h"
 #include "ir/Provenance.h"
 #include "ir/SourceGraph.h"

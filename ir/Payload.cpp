@@ -1,7 +1,7 @@
 #include "ir/Payload.h"
 
+#include "ir/AtomicFile.h"
 #include "ir/Error.h"
-#include "ir/NewFile.h"
 #include "schema/InputFile.h"
 #include "schema/Refusals.h"
 

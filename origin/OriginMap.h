@@ -1,6 +1,6 @@
 #pragma once
 
-#include "origin/Few.h"
+#include "origin/InlineVector.h"
 #include "origin/Word.h"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct SourceLayer {
 struct SourceOperator {
   Word op;                                            ///< schema enumerator, CUSTOM, or a decimal number
   Word customCode;                                    ///< of CUSTOM
-  Few<int32_t> tensors;                               ///< ids of the outputs over all subgraphs; −1: absent
+  InlineVector<int32_t> tensors;                      ///< ids of the outputs over all subgraphs; −1: absent
   std::shared_ptr<const SourceLayer> layer = nullptr; ///< null: names of outputs are all that the format says
 };
 

@@ -70,7 +70,7 @@ public:
       for (const Handed &one : handed)
         now[one.to].join(one.from ? now[*one.from] : one.constant);
     for (size_t i = 0; i < now.size(); ++i) {
-      // An infinity is no number that anything could be quantised by.
+      // An infinity is not a number to quantise by.
       bool finite = std::isfinite(now[i].min) && std::isfinite(now[i].max);
       statistics.tensors[i].rows.push_back(finite ? now[i] : Extremes());
       now[i] = {};

@@ -172,7 +172,7 @@ Parts::Numbers Parts::atBorder(const Numbers &part, bool reads) const {
 llvm::Expected<Parts::Numbers> Parts::ofWeights(StringRef text, bool first) const {
   unsigned count = 0;
   if (text.getAsInteger(10, count) || count == 0)
-    return makeError("\"" + printable(text, 60) + "\" is no number of layers");
+    return makeError("\"" + printable(text, 60) + "\" is not a number of layers");
   Numbers part;
   for (size_t begin = 0, end; begin < all.size(); begin = end) {
     Numbers heavy;

@@ -214,7 +214,7 @@ private:
     // What is computed of a root, say, rests on what is under it, which is nothing like random data.
     for (size_t i = 0; i < want->size(); ++i)
       if (llvm::any_of(numbersOf(i), [](double number) { return number != number; })) {
-        ++result.skipped["what comes of random data is no number"];
+        ++result.skipped["random data gives NaN"];
         return;
       }
     ++result.tried;

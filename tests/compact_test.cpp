@@ -1,12 +1,13 @@
-#include "ir/Counted.h"
+#include "ir/PackedArray.h"
 #include "ir/Provenance.h"
-#include "origin/Few.h"
+#include "origin/InlineVector.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
-/// The small lists that there is one of for each tensor of a model: each way to hold its elements, and the step between.
+/// The small lists that there is one of for each tensor of a model: each way to hold its elements, and the step
+/// between.
 
 namespace origo {
 namespace {
@@ -77,15 +78,15 @@ TEST(Relations, OneOrMany) {
   EXPECT_TRUE(list.empty());
 }
 
-TEST(Few, HoldsThemOrTheirAddress) {
+TEST(InlineVector, HoldsThemOrTheirAddress) {
   for (size_t count = 0; count < 9; ++count) {
     std::vector<int32_t> expected;
     for (size_t i = 0; i < count; ++i)
       expected.push_back(static_cast<int32_t>(i) - 1);
-    origin::Few<int32_t> list = expected, copy = list;
+    origin::InlineVector<int32_t> list = expected, copy = list;
     EXPECT_EQ(list, expected);
     for (size_t size : {size_t{0}, size_t{3}, size_t{4}, size_t{20}}) {
-      origin::Few<int32_t> other = list;
+      origin::InlineVector<int32_t> other = list;
       other.resize(size);
       std::vector<int32_t> resized = expected;
       resized.resize(size);

@@ -5,7 +5,7 @@
 using namespace origo;
 using namespace origo::test;
 
-/// Operators of whole numbers of Engine::Fast one by one, in forms that no model of the shared folder has.
+/// Operators of integers of Engine::Fast one by one, in forms that no model of the shared folder has.
 
 namespace {
 

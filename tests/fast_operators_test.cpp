@@ -391,7 +391,7 @@ TEST(FastOperators, ResizeBilinear) {
               1e-6, 2);
 }
 
-/// An operator of constants: infinities and what is no number are where the reference has them.
+/// An operator of constants: infinities and NaN are where the reference has them.
 void agreeOnAllNumbers(const std::string &constants, const std::string &op, size_t count, float tiny) {
   auto model = parse(modelOf({"", constants, op}));
   ASSERT_TRUE(model) << op;
@@ -606,7 +606,7 @@ TEST(FastOperators, EightBitsAndFloats) {
         agree({"%x: f32" + std::string(shape), "", "%y: " + quantised + " = QUANTIZE(%x)"}, 0, threads, 1);
         agree({"%x: " + quantised, "", "%y: f32 = DEQUANTIZE(%x)"}, 1e-6, threads);
       }
-  // Halves go to the even side; what is no number becomes the least one.
+  // Halves go to the even side; NaN becomes the least one.
   auto model = parse("origo 1\nmodel circle version 0\nsubgraph @main(%x: f32[9]) -> (%y) {\n"
                      "%q: i8 q{scale=1, zero_point=1} = QUANTIZE(%x)\n%y: f32 = DEQUANTIZE(%q)\n}\n");
   ASSERT_TRUE(model);

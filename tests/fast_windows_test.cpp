@@ -97,7 +97,7 @@ struct Bytes {
   std::optional<int> weightZero;
 };
 
-/// With scales whose products are whole numbers: nothing is rounded, and many sums reach the ends of what bytes hold.
+/// With scales whose products are integers: nothing is rounded, and many sums reach the ends of what bytes hold.
 std::string byteConvolution(const Form &f, Bytes bytes, bool depthwise) {
   std::string scales, weights, bias, type = bytes.weightZero ? "u8" : "i8";
   int times = std::max(1, f.results), results = depthwise ? f.image.depth * times : f.results,

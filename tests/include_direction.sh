@@ -66,7 +66,7 @@ direction() {
       header = $0
       sub(/^[^<"]*[<"]/, "", header)
       sub(/[>"].*/, "", header)
-      if (FILENAME ~ /^origin\/(OriginMap|Naming|Few|Word|OriginReader|origin_reader)\.h$/ && header ~ /\// && header !~ /^origin\/(OriginMap|Naming|Few|Word)\.h$/)
+      if (FILENAME ~ /^origin\/(OriginMap|Naming|InlineVector|Word|OriginReader|origin_reader)\.h$/ && header ~ /\// && header !~ /^origin\/(OriginMap|Naming|InlineVector|Word)\.h$/)
         complain("an installed header may not include " header)
       target = roomOf(header)
       if (target != "") {

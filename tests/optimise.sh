@@ -161,7 +161,7 @@ refused 'blocks of 3 do not fill dimension 1' "$run" --sparsify_tensor=w --spars
   --sparsify_block_size=3 dense.circle out.circle
 refused 'one size for each dimension in the block map' "$run" --sparsify_tensor=w --sparsify_format=d,s --sparsify_block_size=4 dense.circle out.circle
 refused 'traversal order does not name each dimension' "$run" --sparsify_tensor=w --sparsify_format=d,s --sparsify_traversal_order=0,0 dense.circle out.circle
-refused '"x" is no number' "$run" --sparsify_tensor=w --sparsify_format=d,s --sparsify_traversal_order=0,x dense.circle out.circle
+refused '"x" is not a number' "$run" --sparsify_tensor=w --sparsify_format=d,s --sparsify_traversal_order=0,x dense.circle out.circle
 refused '--sparsify_format goes with --sparsify_tensor' "$run" --sparsify_format=d,s dense.circle out.circle
 
 # A first dimension that is known at run time only.

@@ -90,7 +90,7 @@ TEST_F(PartsTest, SaysWhatIsWrong) {
            {"stem/conv..side", "are in two subgraphs"},
            {"..", "neither a begin nor an end"},
            {"99", "is called \"99\""},
-           {"last:0", "no number of layers"},
+           {"last:0", "not a number of layers"},
            {"inputs:inputs:body", "border of a border"}})
     EXPECT_NE(named({word}).find(why), std::string::npos) << word << ": " << named({word});
 }

@@ -60,7 +60,7 @@ const Kind kinds[] = {
        weights->shape = {int32_t(n)};
        weights->buffer = &g.model.addBuffer(Payload::owned(pattern(n)));
      }},
-    {"whole numbers of a constant",
+    {"integers of a constant",
      [](SmallGraph &g, Operator &, Value *weights, uint32_t n) {
        weights->type = TensorType::INT32;
        weights->shape = {int32_t(n / 4)};

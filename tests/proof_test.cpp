@@ -90,7 +90,7 @@ TEST(ExactNumbers, TellWhatTheirDoublesDoNotDecide) {
   EXPECT_EQ(math.undecided, 1u);
   EXPECT_TRUE(math.larger(near, one).isDoubtful());
   EXPECT_EQ(math.compare(math.of(2), one), Order::Greater);
-  EXPECT_EQ(math.rounded(sum, std::floor).image, one.image) << "a whole number whose double is not";
+  EXPECT_EQ(math.rounded(sum, std::floor).image, one.image) << "an integer whose double is not";
   EXPECT_EQ(math.undefinedCount, 0u);
   math.divide(one, math.subtract(sum, one));
   EXPECT_EQ(math.undefinedCount, 1u);

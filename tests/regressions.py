@@ -205,7 +205,7 @@ def c21_resize_batch_with_constant_reshape(path):
 def c31b_full_fp16_net(path):
     x = np.random.default_rng(1).normal(size=(1, 4, 4, 3)).astype(np.float16)
     before, after = run(model(path), x)["y"], run(optimised(path, "o.tflite"), x)["y"]
-    expect(before.dtype == np.float16 and np.isfinite(before).all() and before.max() > 0, "the result is no number")
+    expect(before.dtype == np.float16 and np.isfinite(before).all() and before.max() > 0, "the result is not finite")
     near(after, before, 0.02 * np.abs(before).max())
 
 

@@ -24,7 +24,7 @@ bool meets(const std::vector<uint32_t> &named, const Ids &ids) {
   return llvm::any_of(named, [&](uint32_t id) { return ids.contains(id); });
 }
 
-/// Bits of a float type: what is no number to be played with has an exponent of 0 or of all ones.
+/// Bits of a float type: NaN and infinities have an exponent of 0 or of all ones.
 struct FloatBits {
   unsigned width, mantissa;
   uint64_t one, six;

@@ -206,24 +206,26 @@ llvm::Error runWorkflows(const std::string &path) {
 } // namespace
 
 std::vector<Option> optionsOfStep(llvm::StringRef tool) {
-  std::vector<Option> rows = {valueRow("C", "FILE", "The .cfg file"), valueRow("config", "FILE", "The same"),
-                              flagRow("V", "Accepted; what was done is always said"), flagRow("v", "Shows the version"),
-                              flagRow("verbose", "As -V")};
+  std::vector<Option> rows = {valueRow("C", "FILE", "As --config"), valueRow("config", "FILE", "The .cfg file"),
+                              flagRow("V", "As --verbose"), flagRow("v", "Shows the version"),
+                              flagRow("verbose", "Ignored, for compatibility; results are always reported")};
   Option group = valueRow("O", "1",
                           "-O1: all safe rewrites; -O2, -Os: for the target that the section names; -ONAME: the "
                           "options of NAME.cfg, as include = ONAME");
   group.prefix = true;
   group.words = 0;
   if (tool == "onecc") {
-    rows.insert(
-        rows.end(),
-        {valueRow("W", "FILE", "A workflow file that names .cfg files"), valueRow("workflow", "FILE", "The same"),
-         valueRow("b", "NAME", "The back end of one-codegen and one-profile"), valueRow("backend", "NAME", "The same"),
-         group, valueRow("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
-         flagRow("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
+    rows.insert(rows.end(),
+                {valueRow("W", "FILE", "As --workflow"),
+                 valueRow("workflow", "FILE", "A workflow file that names .cfg files"),
+                 valueRow("b", "NAME", "As --backend"),
+                 valueRow("backend", "NAME", "The back end of one-codegen and one-profile"), group,
+                 valueRow("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
+                 flagRow("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
     return rows;
   }
-  rows.insert(rows.end(), {valueRow("S", "NAME", "The section of the file"), valueRow("section", "NAME", "The same")});
+  rows.insert(rows.end(),
+              {valueRow("S", "NAME", "As --section"), valueRow("section", "NAME", "The section of the file")});
   if (tool == "one-optimize")
     rows.push_back(group);
   const StepKind *kind = findStep(tool);

@@ -152,7 +152,7 @@ static void inherit(llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> op
     }
 }
 
-/// What results are made of where that is no number: in no order, and each once.
+/// What results are made of where it has no value: in no order, and each once.
 static void inheritSymbols(const Arithmetic &math, llvm::MutableArrayRef<Held> results, llvm::ArrayRef<Held> operands) {
   llvm::SmallVector<uint64_t> symbols;
   for (const Held &operand : operands)

@@ -22,7 +22,7 @@ struct Held {
   bool usesFunctions = false; ///< numbers of functions without a formula are behind it
   std::string opaque = {};    ///< an operator behind it that has no exact kernel
   bool isSymbolic = true;     ///< and all such are functions of their operands, without effects
-  uint64_t symbol = 0;        ///< what it is made of, where that is no number: of equal operands, equal
+  uint64_t symbol = 0;        ///< what it is made of, where it has no value: of equal operands, equal
 
   explicit operator bool() const { return block != nullptr; }
   /// It is of a type whose elements are not numbers, such as a resource: nothing is known of it.

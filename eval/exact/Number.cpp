@@ -279,7 +279,7 @@ Number Arithmetic::rounded(const Number &a, double (*rounds)(double)) const {
   if (a.isInfinite())
     return a;
   Number whole = of(std::isfinite(a.value) ? rounds(a.value) : 0);
-  // A whole number is what its image says, however far its double may be off.
+  // An integer is what its image says, however far its double may be off.
   Number nearest = of(std::isfinite(a.value) ? std::nearbyint(a.value) : 0);
   if (nearest.image == a.image && std::fabs(a.value - nearest.value) <= a.error)
     return of(rounds(nearest.value));

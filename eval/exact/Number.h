@@ -53,7 +53,7 @@ public:
   }
   Number divide(const Number &a, const Number &b) const;
   Number square(const Number &a) const { return multiply(a, a); }
-  /// To a whole number, a half of one, or any other.
+  /// To an integer, a half of one, or any other.
   Number power(const Number &a, const Number &b) const;
   Number root(const Number &a) const;
   Number exponential(const Number &a) const; ///< e⁻ˣ is 1 / eˣ
@@ -70,7 +70,7 @@ public:
   Number larger(const Number &a, const Number &b) const { return chosen(a, b, Order::Greater); }
   Number smaller(const Number &a, const Number &b) const { return chosen(a, b, Order::Less); }
   Number clamp(const Number &x, const Number &low, const Number &high) const { return smaller(larger(x, low), high); }
-  /// The whole number that `rounds` makes of a double: std::floor and the like.
+  /// The integer that `rounds` makes of a double: std::floor and the like.
   Number rounded(const Number &a, double (*rounds)(double)) const;
 
   /// A number that nothing is known of but what it follows from, and its double.

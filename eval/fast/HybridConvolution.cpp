@@ -3,7 +3,7 @@
 #include "eval/fast/Parallel.h"
 
 /// CONV_2D and DEPTHWISE_CONV_2D of floats with weights of 8 or 4 bits: products of bytes where there are such. Else a
-/// convolution of floats that are whole numbers, which is exact as long as sums are below 2^24, and rounds as floats do
+/// convolution of floats that are integers, which is exact as long as sums are below 2^24, and rounds as floats do
 /// beyond: our own where there is one, for XNNPACK's keeps nine pointers or more for each pixel.
 namespace origo::eval {
 

@@ -40,7 +40,7 @@ private:
   int32_t shift, ofX, ofY, start, low, high, zero;
 };
 
-/// Likewise: the product of whole numbers, scaled as a float and rounded to the nearest one.
+/// Likewise: the product of integers, scaled as a float and rounded to the nearest one.
 template <class T> class ByteProduct {
 public:
   static std::optional<ByteProduct> of(const FastSite &site, std::pair<T, T> range) {

@@ -10,7 +10,7 @@ namespace origo::eval {
 namespace {
 
 /// Along one dimension, output `o` and place `f` of the filter meet at (o · step + f · dilation − before) / divisor of
-/// the input, where that is a whole number inside it.
+/// the input, where that is an integer inside it.
 struct Axis {
   int64_t step, dilation, before, divisor;
   int64_t meet(int64_t o, int64_t f, int64_t length) const {

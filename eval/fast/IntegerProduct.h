@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-/// Rows of int16 times a matrix of int8, in whole numbers: what matrix products and convolutions have inside.
+/// Rows of int16 times a matrix of int8, in integers: what matrix products and convolutions have inside.
 namespace origo::eval {
 
 /// The right matrix as the inner loop reads it: in stripes of `width` columns, two rows of them beside each other. Rows

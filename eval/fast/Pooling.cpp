@@ -73,7 +73,7 @@ template <class T, int64_t Count>
     Bound<T> value = sums[c];
     if constexpr (isFloat<T>)
       value /= static_cast<float>(count);
-    else // a quotient of whole numbers of 32 bits, cut off, is the one of the doubles
+    else // a quotient of integers of 32 bits, cut off, is the one of the doubles
       value = static_cast<int32_t>((value > 0 ? value + count / 2 : value - count / 2) / double(count));
     clamp(value, pool.low, pool.high);
     at.to[at.first + c] = static_cast<T>(value);

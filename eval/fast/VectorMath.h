@@ -25,7 +25,7 @@ namespace origo::eval {
 /// e^x for x from -87 to 87, or NaN, within 4 units of the last place, in half the time of the C library's, which knows
 /// all numbers.
 [[gnu::always_inline]] inline float exponential(float x) {
-  // e^x = 2^n e^r, with n the whole number that is nearest to x / ln 2: so large a sum has no bits behind the point.
+  // e^x = 2^n e^r, with n the integer that is nearest to x / ln 2: so large a sum has no bits behind the point.
   constexpr float large = 0x1.8p23f;
   float sum = x * 0x1.715476p0f + large, n = sum - large;
   float r = x - n * 0x1.62e4p-1f - n * 0x1.7f7d1cp-20f; // ln 2 in two parts, of which the first times n is exact

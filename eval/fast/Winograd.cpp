@@ -287,7 +287,7 @@ private:
     finite = llvm::all_of(zeros, [](float zero) { return zero == 0; });
   }
 
-  /// Of one input channel; terms are so far from each other. What is no number makes none of the zeros.
+  /// Of one input channel; terms are so far from each other. NaN makes none of the zeros.
   static void transformFilter(const float (*g)[mostLanes], int64_t block, float *to, int64_t distance, float *zeros) {
     using V = Vector4;
     for (int64_t v = 0; v < block; v += lanesOf<V>, zeros += lanesOf<V>) {
@@ -385,7 +385,7 @@ private:
     }
   }
 
-  /// False: what it has computed is not right, for some of it is no number.
+  /// False: what it has computed is not right, for some of it is NaN.
   bool compute(const Squares &squares, Range channels, const Scratch &scratch) const {
     code.image(squares, job.depth, scratch);
     int64_t groups = (squares.count + code.most - 1) / code.most, begins[mostSquares + 1];

@@ -55,7 +55,7 @@ struct HybridScale {
     made.inverse = asymmetric ? 1 / made.scale : 127 / range;
     return made;
   }
-  /// A whole number, without the zero point.
+  /// An integer, without the zero point.
   float quantize(float value) const {
     float number = std::round(zero + value * inverse);
     return (std::isnan(number) ? 0 : std::clamp(number, low, 127.f)) - zero;

@@ -83,7 +83,7 @@ Error readTensor(llvm::StringRef message, TensorProto &tensor) {
       if (key == "location")
         tensor.location = value.str();
       else if ((key == "offset" || key == "length") && value.getAsInteger(10, number))
-        return makeError("the " + key + " of external data is no number");
+        return makeError("the " + key + " of external data is not a number");
       else if (key == "offset")
         tensor.offset = number;
       else if (key == "length")

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ir/NewFile.h"
+#include "ir/AtomicFile.h"
 #include "ir/text/Elements.h"
 #include "ir/text/Text.h"
 
@@ -21,7 +21,7 @@ public:
 private:
   const PrintOptions &options;
   // The model's constants may lie in the very file that is to be replaced, so it is replaced at the end.
-  NewFile file;
+  AtomicFile file;
   std::unique_ptr<llvm::raw_fd_ostream> stream;
   std::string error;
   uint64_t written = 0;

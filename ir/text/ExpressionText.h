@@ -13,7 +13,7 @@ constexpr unsigned mostOperators = 64, mostScalars = 4;
 
 /// Such a text as a graph with one output. Its inputs have the ids of source tensors as names, and no shapes.
 llvm::Expected<std::unique_ptr<Model>> parseExpression(llvm::StringRef text);
-/// The source tensor that an input of such a graph is; none: its name is no number.
+/// The source tensor that an input of such a graph is; none: its name is not a number.
 std::optional<uint32_t> sourceOf(const Value &input);
 
 } // namespace origo

@@ -83,7 +83,7 @@ public:
   }
   bool to(Word &result) const { return through<std::string>(result); }
   bool to(Text &result) const { return through<std::string>(result); }
-  bool to(Few<int32_t> &result) const { return through<std::vector<int32_t>>(result); }
+  bool to(InlineVector<int32_t> &result) const { return through<std::vector<int32_t>>(result); }
   bool to(uint32_t &result) const { return integer(result); }
   bool to(int32_t &result) const { return integer(result); }
   bool to(int64_t &result) const { return integer(result); }

@@ -10,7 +10,7 @@ static Rule unary() {
   return {"unary", "the operand is not the result of a transpose with this use only", f, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
             return m.replace(clone(moved).operand(0, clone(f).operand(0, x).as(m[f], m[x])));
@@ -27,7 +27,7 @@ static Rule both() {
             if (!first || !second || !(*first == *second))
               return decline("the operands are transposed in different ways");
             if (!first->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             bool isWhole = m[a].hasShapeOf(m[f]); // else it is broadcast
             const char *why = isWhole ? movementRefusal(m, m[y], m[b]) : movementRefusal(m, m[x], m[a]);
             if (!why)
@@ -49,7 +49,7 @@ static Rule gate() {
   return {"gate", "the operands are not a transpose and a function of it, which nobody else uses", f, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
             if (!m[g].isLike(m[moved]) || m.op(g).has(Trait::ShapeQuery))
@@ -80,7 +80,7 @@ static Rule withConstant() {
             std::optional<Integers> permutation = m.integers(m[p]);
             size_t rank = m[a].shape().size();
             if (!permutation || !permutation->isPermutation(rank))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[a]))
               return decline(why);
             if (m[c].rank() > m[a].rank() || !m[c].isPerTensor())
@@ -105,7 +105,7 @@ static Rule padding() {
   return {"padding", "what is padded is not the result of a transpose with this use only", padded, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);
             if (!m[padded].hasTypeOf(m[x]) || !m[padded].isPerTensor())
@@ -176,7 +176,7 @@ static Rule slicing() {
   return {"slicing", "what is sliced is not the result of a transpose with this use only", sliced, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);
             if (!m.root().result().hasTypeOf(m[x]) || !m.root().result().isPerTensor())
@@ -213,7 +213,7 @@ static Rule square() {
   return {"square", "the operands are not one transpose that nobody else uses", f, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
             Expr inner = cloneRoot().operand(0u, x).operand(1u, x).as(m.root().result(), m[x]);

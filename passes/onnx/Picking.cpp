@@ -185,7 +185,7 @@ RewriteResult trilu(Lowering &n) {
   if (given)
     k = n.m.integers(given);
   if (k && k->size() != 1)
-    return decline("its diagonal is no number");
+    return decline("its diagonal is not a number");
   if (k)
     diagonal = k->at(0);
   if (!x.isStatic() || x.rank() < 2)

@@ -31,7 +31,7 @@ Pass RecogniseL2Normalization() {
               {norm()}}
       .about("The operator bounds the norm at 1e-6, and so the sum at 1e-12. Without a bound, rows of a smaller norm "
              "become "
-             "another multiple of themselves, and a row of zeros stays one where the quotient is no number.");
+             "another multiple of themselves, and a row of zeros stays one where the quotient is NaN.");
 }
 
 } // namespace origo

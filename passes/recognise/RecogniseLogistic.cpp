@@ -43,7 +43,7 @@ Pass RecogniseLogistic() {
               true,
               {},
               {ofExponentials(), quotient(), ofTangent("tangent", false), ofTangent("gated-tangent", true)}}
-      .about("exp(x) over 1 + exp(x) is no number above 88, where LOGISTIC is one.");
+      .about("exp(x) over 1 + exp(x) is NaN above 88, where LOGISTIC is not.");
 }
 
 } // namespace origo

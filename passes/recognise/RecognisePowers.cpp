@@ -18,7 +18,7 @@ Pass RecognisePowers() {
       {},
       {power("square", 2, x, square(x)), power("root", 0.5, x, sqrt(x)), power("inverse-root", -0.5, x, rsqrt(x)),
        power("reciprocal", -1, x, 1.0 / x), power("one", 1, x, x)}}
-      .about("Of minus infinity, a power of one half is infinite, and the root is no number.");
+      .about("Of minus infinity, a power of one half is infinite, and the root is NaN.");
 }
 
 } // namespace origo

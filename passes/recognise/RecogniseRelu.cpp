@@ -25,7 +25,7 @@ static Rule bySelecting(llvm::StringLiteral name, Op code, Op above, Op atLeast,
   auto bounded = chosen(greater, x, c);
   return {name, "not the one of two values that is compared", bounded, [=](Match &m) {
             if (m[x].isFloat() || m[x].isQuantized())
-              return decline("which bound is taken for what is no number depends on the spelling");
+              return decline("which bound NaN becomes depends on the spelling");
             return m.replace(op(code, {x, c}));
           }};
 }

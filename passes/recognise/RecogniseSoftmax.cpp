@@ -53,7 +53,7 @@ static Rule byPartsOfTransposed() {
   return {"parts-transposed", "not exp(x) over its sum, x transposed", parts.quotient, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].rank()))
-              return decline("the permutation is not one");
+              return decline("not a permutation");
             const char *why = parts.refusal(m, m[x], &*permutation, parts.divided(m));
             return why ? decline(why) : m.replace(clone(moved).operand(0, op(Op::SOFTMAX, {x}).withReal("beta", 1)));
           }};
@@ -123,10 +123,9 @@ Pass RecogniseSoftmax() {
               true,
               {},
               {byParts(), byPartsOfTransposed(), ofCentred(), exponential(), logarithm(), logarithmByParts()}}
-      .about(
-          "Without the maximum taken off, an exponential overflows above 88 and the quotient is no number there, where "
-          "SOFTMAX has one; the logarithm of a probability that rounds to zero is minus infinity, where LOG_SOFTMAX "
-          "has a number.");
+      .about("Without the maximum taken off, an exponential overflows above 88 and the quotient is NaN there, where "
+             "SOFTMAX has one; the logarithm of a probability that rounds to zero is minus infinity, where LOG_SOFTMAX "
+             "has a number.");
 }
 
 } // namespace origo

@@ -72,7 +72,7 @@ llvm::Expected<std::unique_ptr<LiveResult>> LiveResult::of(const Session &sessio
   return live;
 }
 
-void LiveResult::keep(const Walk::Stop &stop) {
+void LiveResult::keep(const SteppedRun::Stop &stop) {
   size_t readers = readings.readersOf(*stop.value);
   if (!readers)
     return;
@@ -83,7 +83,7 @@ void LiveResult::keep(const Walk::Stop &stop) {
 
 /// What the run stands at is not copied before it goes on, and often not even then.
 void LiveResult::goOn() {
-  if (const Walk::Stop *left = run->at(); left && wanted) {
+  if (const SteppedRun::Stop *left = run->at(); left && wanted) {
     keep(*left);
     kept[{left->value, left->time}].readers = wanted;
   }

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "eval/RealNumbers.h"
-#include "eval/Walk.h"
+#include "eval/SteppedRun.h"
 #include "report/errors/Figures.h"
 #include "report/errors/Pairs.h"
 
@@ -62,14 +62,14 @@ public:
   /// A tensor of the source has been looked at, and will not be again.
   void release(const Place &place);
 
-  eval::Walk &walk() { return *run; }
+  eval::SteppedRun &walk() { return *run; }
   /// Takes what the run stands at, where others than read() let it go on.
-  void keep(const eval::Walk::Stop &stop);
+  void keep(const eval::SteppedRun::Stop &stop);
 
 private:
   explicit LiveResult(const Readings &readings) : readings(readings) {}
   const Readings &readings;
-  std::optional<eval::Walk> run;
+  std::optional<eval::SteppedRun> run;
   struct Kept {
     eval::Tensor tensor;
     size_t readers;             ///< tensors of the source that have not looked at it

@@ -91,7 +91,7 @@ struct Reading {
     if (value.is_null())
       return;
     eachCount(sums,
-              [&](const char *name, uint64_t &count) { number(field(value, name), count, "a count is no number"); });
+              [&](const char *name, uint64_t &count) { number(field(value, name), count, "a count is not a number"); });
     eachBound(sums, [&](const char *name, double &bound) {
       const Json &given = field(value, name);
       if (given.is_number())
@@ -135,7 +135,7 @@ llvm::Expected<ErrorPart> ErrorPart::parse(llvm::StringRef text) {
   read.text(read.field(root, "result"), part.result, "result is no text");
   read.text(read.field(root, "engine"), part.engine, "engine is no text");
   read.flag(read.field(root, "own"), part.own, "own is neither true nor false");
-  read.number(read.field(root, "withEffects"), part.withEffects, "withEffects is no number");
+  read.number(read.field(root, "withEffects"), part.withEffects, "withEffects is not a number");
   for (const Json &record : read.field(root, "records"))
     read.number(record, part.records.emplace_back(), "a record has no number");
   if (std::adjacent_find(part.records.begin(), part.records.end(), std::greater_equal<>()) != part.records.end())

@@ -98,7 +98,7 @@ public:
     auto done = parts.source.run(refsTo(inputs), sourceRun);
     pump(true);
     llvm::Error errors = done ? llvm::Error::success() : done.takeError();
-    auto end = [&](Walk &walk) {
+    auto end = [&](SteppedRun &walk) {
       auto outputs = walk.finish();
       if (!outputs && !errors)
         errors = outputs.takeError();
@@ -121,7 +121,7 @@ private:
   std::map<size_t, OwnedTensor> made; ///< inputs of the result that are not the source's
   std::vector<OwnedTensor> led, rounded; ///< inputs of these runs
   std::unique_ptr<LiveResult> result;
-  std::optional<Walk> ledSource, roundedSource, ledResult;
+  std::optional<SteppedRun> ledSource, roundedSource, ledResult;
 
   /// What the led run of the source has computed and nobody has asked for yet.
   std::map<Place, Numbers> ledAhead, roundedAhead;
@@ -232,13 +232,13 @@ private:
 
   /// What a led run of the source has at that place, before it is led on by what `lead` makes of it.
   template <class Make>
-  std::optional<Numbers> advance(Walk &walk, std::map<Place, Numbers> &ahead, const Place &place, Make lead) {
+  std::optional<Numbers> advance(SteppedRun &walk, std::map<Place, Numbers> &ahead, const Place &place, Make lead) {
     if (auto found = ahead.find(place); found != ahead.end()) {
       Numbers numbers = std::move(found->second);
       ahead.erase(found);
       return numbers;
     }
-    while (const Walk::Stop *stop = walk.next()) {
+    while (const SteppedRun::Stop *stop = walk.next()) {
       Place now{stop->value, stop->time};
       auto numbers = realNumbers(*stop->tensor);
       if (!numbers)
@@ -255,7 +255,7 @@ private:
 
   /// The same of a slice. The tensor lives until the run goes on; null: it is not computed again.
   const Tensor *advanceSlice(const Place &place) {
-    while (const Walk::Stop *stop = ledSource->next()) {
+    while (const SteppedRun::Stop *stop = ledSource->next()) {
       Place now{stop->value, stop->time};
       result->copy(now, *stop->tensor);
       if (now == place)
@@ -356,7 +356,7 @@ private:
     if (!ledResult)
       return;
     while (true) {
-      const Walk::Stop *stop = ledResult->at();
+      const SteppedRun::Stop *stop = ledResult->at();
       if (stop && !readyFor(*stop) && !end)
         return;
       if (stop)
@@ -366,14 +366,14 @@ private:
     }
   }
 
-  bool readyFor(const Walk::Stop &stop) const {
+  bool readyFor(const SteppedRun::Stop &stop) const {
     // The source may have inlined nothing, so calls count alike; where the result has, the lead is of that call.
     return llvm::all_of(parts.pairs.sourcesOf(*stop.value), [&](const Value *value) {
       return !parts.rowOf.count(value) || leads.count(parts.pairs.placeFor(*value, {stop.value, stop.time}));
     });
   }
 
-  void leadResult(const Walk::Stop &stop) {
+  void leadResult(const SteppedRun::Stop &stop) {
     const Counterpart *way = nullptr;
     const Lead *last = nullptr;
     llvm::SmallVector<Place, 2> done;
@@ -404,7 +404,7 @@ private:
 
   /// What a bridge makes of a tensor is measured against what was written into that; all else against what the source's
   /// operator makes of the same operands.
-  void measureOwn(const Place &place, const Counterpart &counterpart, const Lead &lead, const Walk::Stop &stop) {
+  void measureOwn(const Place &place, const Counterpart &counterpart, const Lead &lead, const SteppedRun::Stop &stop) {
     Numbers bridged;
     if (const Operator *op = stop.value->producer())
       for (const Use &use : op->operands())

@@ -37,8 +37,8 @@ llvm::Expected<std::vector<NamedTensor>> recover(const Session &source, const Se
     (*live)->release({port.value, 0});
   }
   RunOptions run{.signature = signature, .timer = std::move(ran), .part = &*slice};
-  Walk led(source, std::move(run), std::vector<TensorRef>(given->begin(), given->end()), stops);
-  while (const Walk::Stop *stop = led.next()) {
+  SteppedRun led(source, std::move(run), std::vector<TensorRef>(given->begin(), given->end()), stops);
+  while (const SteppedRun::Stop *stop = led.next()) {
     Place place{stop->value, stop->time};
     bool lives = (*live)->copy(place, *stop->tensor);
     (*live)->release(place);
@@ -72,12 +72,12 @@ namespace {
 /// The result's run sets the pace; where a swapped layer's tensor is due, the source's run goes as far as that.
 class Swapped {
 public:
-  Swapped(const Pairs &pairs, const Layers &layers, LiveResult &live, Walk &led)
+  Swapped(const Pairs &pairs, const Layers &layers, LiveResult &live, SteppedRun &led)
       : pairs(pairs), layers(layers), live(live), led(led) {}
 
   llvm::Expected<std::vector<NamedTensor>> run() {
     llvm::Error failed = llvm::Error::success();
-    while (const Walk::Stop *stop = live.walk().next()) {
+    while (const SteppedRun::Stop *stop = live.walk().next()) {
       if (!failed)
         failed = at(*stop);
       live.keep(*stop);
@@ -94,13 +94,13 @@ private:
   const Pairs &pairs;
   const Layers &layers;
   LiveResult &live;
-  Walk &led;
+  SteppedRun &led;
   std::map<Place, std::pair<Shape, Numbers>> ahead; ///< of swapped layers
   std::set<Place> unled;                            ///< passed before the result had them
 
   bool isSwapped(const Value &value) const { return value.producer() && layers.count(value.producer()); }
 
-  llvm::Error at(const Walk::Stop &stop) {
+  llvm::Error at(const SteppedRun::Stop &stop) {
     for (const Value *value : pairs.sourcesOf(*stop.value)) {
       Place place = pairs.placeFor(*value, {stop.value, stop.time});
       if (unled.count(place))
@@ -121,7 +121,7 @@ private:
 
   void goTo(const Place &place) {
     while (!ahead.count(place)) {
-      const Walk::Stop *stop = led.next();
+      const SteppedRun::Stop *stop = led.next();
       if (!stop)
         return;
       Place now{stop->value, stop->time};
@@ -158,8 +158,8 @@ llvm::Expected<std::vector<NamedTensor>> runSwapped(const Session &source, const
   auto live = LiveResult::of(result, readings, {.signature = signature}, refs);
   if (!given || !live)
     return firstError(given, live);
-  Walk led(source, {.signature = signature}, std::vector<TensorRef>(given->begin(), given->end()),
-           [](const Value &) { return true; });
+  SteppedRun led(source, {.signature = signature}, std::vector<TensorRef>(given->begin(), given->end()),
+                 [](const Value &) { return true; });
   return Swapped(pairs, layers, **live, led).run();
 }
 

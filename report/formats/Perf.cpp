@@ -154,7 +154,7 @@ llvm::Error readPerfReport(StringRef text, const ProfileOptions &, Profile &prof
         event = line.substr(at).split('\'').second.split('\'').first.str();
       else if (line.consume_front("Event count (approx.): ")) {
         if (line.getAsInteger(10, total) || total >> 63)
-          return bad("\"" + printable(line, 40) + "\" is no number of events");
+          return bad("\"" + printable(line, 40) + "\" is not a number of events");
         if (!profile.rows.empty())
           return bad("there are several events; perf report of one of them is what can be joined");
       } else if (line.starts_with("Children"))

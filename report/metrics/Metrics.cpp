@@ -453,7 +453,7 @@ llvm::ArrayRef<Metric> report::allMetrics() {
   using Whole = std::optional<uint64_t>;
   static const Metric metrics[] = {
       {"macs", "multiply-accumulates", [](const Figures &f) { return f.macs; }, nullptr},
-      {"sparse_macs", "those of weights that are not zero", [](const Figures &f) { return f.sparseMacs; }, nullptr},
+      {"sparse_macs", "MACs with non-zero weights", [](const Figures &f) { return f.sparseMacs; }, nullptr},
       {"operations", "arithmetic operations", [](const Figures &f) { return f.operations; }, nullptr},
       {"parameters", "elements of constants", [](const Figures &f) { return Whole(f.parameters); }, nullptr},
       {"bytes", "bytes of constants", [](const Figures &f) { return Whole(f.bytes); }, nullptr},
@@ -463,7 +463,7 @@ llvm::ArrayRef<Metric> report::allMetrics() {
        nullptr},
       {"sparsity", "share of zeros in constants", nullptr, [](const Figures &f) { return f.sparsity(); }},
       {"block_sparsity", "share of blocks of zeros", nullptr, [](const Figures &f) { return f.blockSparsity(); }},
-      {"intensity", "operations a byte", nullptr, [](const Figures &f) { return f.intensity(); }},
+      {"intensity", "operations per byte", nullptr, [](const Figures &f) { return f.intensity(); }},
   };
   return metrics;
 }

@@ -23,7 +23,7 @@ struct Figures {
 
   std::optional<double> sparsity() const;
   std::optional<double> blockSparsity() const;
-  std::optional<double> intensity() const; ///< operations a byte read or written
+  std::optional<double> intensity() const; ///< operations per byte read or written
 };
 
 struct TensorMetrics {

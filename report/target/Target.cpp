@@ -114,7 +114,7 @@ struct Cursor {
   }
   Error get(uint64_t &out) const {
     if (!json.is_number_unsigned())
-      return fail("is not a whole number from 0 on");
+      return fail("is not an integer from 0 on");
     out = json.get<uint64_t>();
     return Error::success();
   }
@@ -130,7 +130,7 @@ struct Cursor {
   /// Below 0, too.
   Error getSigned(std::optional<int64_t> &out) const {
     if (!json.is_number_integer() || json.get<double>() < INT32_MIN || json.get<double>() > INT32_MAX)
-      return fail("is not a whole number of 32 bits");
+      return fail("is not an integer of 32 bits");
     out = json.get<int64_t>();
     return Error::success();
   }
@@ -423,7 +423,7 @@ Expected<OptionRelation::Factor> readFactor(const Cursor &at, const OperatorInfo
   const wire::TableType *table = info.optionsType();
   factor.field = table ? table->find(text) : nullptr;
   if (!factor.field || factor.field->deprecated || !wire::isScalar(factor.field->type))
-    return at.fail("\"" + printable(text) + "\" is no number, no attribute of " + info.name +
+    return at.fail("\"" + printable(text) + "\" is neither a number nor an attribute of " + info.name +
                    " and nothing like input.shape[0]");
   return factor;
 }

@@ -30,7 +30,7 @@ one() {
   ((status == 1)) && { say "none: $(why)"; return; }
   ((status == 0)) || { say "FAILED: exit status $status: $(why)"; return; }
   grep -q '"records":10' "$at/whole" || { say "FAILED: no ten records"; return; }
-  ! grep -qiE '[:,](nan|inf|-inf)[,}]' "$at/whole" || { say "FAILED: what is no number"; return; }
+  ! grep -qiE '[:,](nan|inf|-inf)[,}]' "$at/whole" || { say "FAILED: NaN or an infinity"; return; }
   for part in 1 2; do errors --records 10 --shard $part/2 --stats "$at/part$part" || { say "FAILED: --shard $part/2: $(why)"; return; }; done
   errors --merge "$at/part2,$at/part1" --json "$at/merged" && cmp -s "$at/whole" "$at/merged" || { say "FAILED: shards are not the whole $(why)"; return; }
   say "fine"

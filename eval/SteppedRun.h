@@ -8,21 +8,21 @@ namespace origo::eval {
 
 /// A run that stops at each tensor that it computes, so that several runs can be looked at side by side while their
 /// tensors live, without keeping them. It has a stack of its own, and works only while its owner waits for it.
-class Walk {
+class SteppedRun {
 public:
   struct Stop {
     const Value *value;
     unsigned time;  ///< how often it has been computed before in this run
-    Tensor *tensor; ///< what is written to it, later operators read; valid until the walk goes on
+    Tensor *tensor; ///< what is written to it, later operators read; valid until the run goes on
   };
 
   /// Stops only where `wants` says so. The observer of `run` sees every tensor before that. With `onlyReads` nobody
   /// writes at a stop either. The bytes of the inputs outlive it.
-  Walk(const Session &session, RunOptions run, std::vector<TensorRef> inputs,
-       std::function<bool(const Value &)> wants);
+  SteppedRun(const Session &session, RunOptions run, std::vector<TensorRef> inputs,
+             std::function<bool(const Value &)> wants);
   /// Lets it run on to its end.
-  ~Walk();
-  Walk(const Walk &) = delete;
+  ~SteppedRun();
+  SteppedRun(const SteppedRun &) = delete;
 
   /// Goes on to the next stop; null at the end, or where the run has failed.
   const Stop *next();

@@ -14,20 +14,20 @@
 
 namespace origo::origin {
 
-/// A list that nearly always is short, in 16 bytes: there may be one for each tensor of a large model. Up to 12 bytes of
-/// elements take no memory of their own.
-template <class T> class Few {
+/// A list that nearly always is short, in 16 bytes: there may be one for each tensor of a large model. Up to 12 bytes
+/// of elements take no memory of their own.
+template <class T> class InlineVector {
   static_assert(std::is_trivially_copyable_v<T> && alignof(T) <= 4);
 
 public:
-  Few() = default;
-  Few(std::span<const T> items) { assign(items.data(), items.size()); }
-  Few(const std::vector<T> &items) { assign(items.data(), items.size()); }
-  Few(std::initializer_list<T> items) { assign(items.begin(), items.size()); }
-  Few(const Few &other) { assign(other.data(), other.size()); }
-  Few(Few &&other) noexcept { swap(other); }
-  ~Few() { resize(0); }
-  Few &operator=(Few other) noexcept {
+  InlineVector() = default;
+  InlineVector(std::span<const T> items) { assign(items.data(), items.size()); }
+  InlineVector(const std::vector<T> &items) { assign(items.data(), items.size()); }
+  InlineVector(std::initializer_list<T> items) { assign(items.begin(), items.size()); }
+  InlineVector(const InlineVector &other) { assign(other.data(), other.size()); }
+  InlineVector(InlineVector &&other) noexcept { swap(other); }
+  ~InlineVector() { resize(0); }
+  InlineVector &operator=(InlineVector other) noexcept {
     swap(other);
     return *this;
   }
@@ -39,7 +39,7 @@ public:
   void resize(size_t size) {
     if (size == count)
       return;
-    Few old;
+    InlineVector old;
     swap(old);
     count = static_cast<uint32_t>(size);
     if (count > room) {
@@ -55,7 +55,7 @@ public:
   }
   void clear() { resize(0); }
   operator std::vector<T>() const { return {begin(), end()}; }
-  const T *data() const { return const_cast<Few *>(this)->data(); }
+  const T *data() const { return const_cast<InlineVector *>(this)->data(); }
   T *data() {
     if (count <= room)
       return reinterpret_cast<T *>(store);
@@ -72,8 +72,10 @@ public:
   const T &operator[](size_t i) const { return data()[i]; }
   T &operator[](size_t i) { return data()[i]; }
   const T &front() const { return *data(); }
-  friend bool operator==(const Few &a, const Few &b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
-  friend bool operator==(const Few &a, const std::vector<T> &b) {
+  friend bool operator==(const InlineVector &a, const InlineVector &b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+  friend bool operator==(const InlineVector &a, const std::vector<T> &b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
 
@@ -81,7 +83,7 @@ private:
   static constexpr uint32_t room = 12 / sizeof(T);
   uint32_t count = 0;
   alignas(4) unsigned char store[12] = {}; ///< the elements, or their address
-  void swap(Few &other) noexcept {
+  void swap(InlineVector &other) noexcept {
     std::swap(count, other.count);
     std::swap(store, other.store);
   }
@@ -108,10 +110,7 @@ public:
   operator std::string_view() const { return view(); }
   /// Any other view of characters.
   template <std::constructible_from<const char *, size_t> View>
-    requires(!std::same_as<View, std::string>)
-  operator View() const {
-    return View(c_str(), size());
-  }
+  requires(!std::same_as<View, std::string>) operator View() const { return View(c_str(), size()); }
   void clear() { bytes.clear(); }
   friend bool operator==(const Text &a, const Text &b) { return a.view() == b.view(); }
   friend bool operator==(const Text &a, const std::string &b) { return a.view() == b; }
@@ -119,7 +118,7 @@ public:
   friend std::string operator+(const std::string &a, const Text &b) { return a + b.str(); }
 
 private:
-  Few<char> bytes; ///< with the NUL, if there are any
+  InlineVector<char> bytes; ///< with the NUL, if there are any
 };
 
 } // namespace origo::origin

@@ -14,27 +14,27 @@
 
 namespace origo {
 
-/// Elements in one pointer: to a length and as many elements, which are its own or, as a flatbuffer holds them, of a file
-/// that outlives it. A copy of a view is a view.
-template <class T> class Counted {
+/// Elements in one pointer: to a length and as many elements, which are its own or, as a flatbuffer holds them, of a
+/// file that outlives it. A copy of a view is a view.
+template <class T> class PackedArray {
 public:
-  Counted() = default;
-  Counted(const Counted &other) { *this = other; }
-  Counted(Counted &&other) noexcept : word(std::exchange(other.word, 0)) {}
-  Counted(llvm::ArrayRef<T> elements) { *this = elements; }
-  ~Counted() { clear(); }
-  Counted &operator=(const Counted &other) {
+  PackedArray() = default;
+  PackedArray(const PackedArray &other) { *this = other; }
+  PackedArray(PackedArray &&other) noexcept : word(std::exchange(other.word, 0)) {}
+  PackedArray(llvm::ArrayRef<T> elements) { *this = elements; }
+  ~PackedArray() { clear(); }
+  PackedArray &operator=(const PackedArray &other) {
     if (other.word & own)
       return *this = other.elements();
     clear();
     word = other.word;
     return *this;
   }
-  Counted &operator=(Counted &&other) noexcept {
+  PackedArray &operator=(PackedArray &&other) noexcept {
     std::swap(word, other.word);
     return *this;
   }
-  Counted &operator=(llvm::ArrayRef<T> elements);
+  PackedArray &operator=(llvm::ArrayRef<T> elements);
   /// `elements` stands behind its length, as in a flatbuffer, and outlives this.
   void view(llvm::ArrayRef<T> elements) {
     clear();
@@ -66,7 +66,7 @@ private:
   char *start() const { return reinterpret_cast<char *>(word & ~own); }
 };
 
-template <class T> Counted<T> &Counted<T>::operator=(llvm::ArrayRef<T> elements) {
+template <class T> PackedArray<T> &PackedArray<T>::operator=(llvm::ArrayRef<T> elements) {
   char *room = nullptr;
   if (!elements.empty()) { // copied before its own go: they may be the same
     uint32_t length = static_cast<uint32_t>(elements.size());
@@ -80,11 +80,11 @@ template <class T> Counted<T> &Counted<T>::operator=(llvm::ArrayRef<T> elements)
 }
 
 /// The dimensions of a tensor.
-class Dims : public Counted<int32_t> {
+class Dims : public PackedArray<int32_t> {
 public:
   Dims() = default;
-  Dims(std::initializer_list<int32_t> dims) : Counted(llvm::ArrayRef<int32_t>(dims)) {}
-  using Counted::operator=;
+  Dims(std::initializer_list<int32_t> dims) : PackedArray(llvm::ArrayRef<int32_t>(dims)) {}
+  using PackedArray::operator=;
   Dims &operator=(std::initializer_list<int32_t> dims) { return *this = Dims(dims); }
   llvm::ArrayRef<int32_t> dims() const { return elements(); }
   operator llvm::ArrayRef<int32_t>() const { return elements(); }
@@ -95,12 +95,12 @@ public:
   void unknownToOne() {
     llvm::SmallVector<int32_t> known = *this;
     std::replace(known.begin(), known.end(), -1, 1);
-    Counted::operator=(llvm::ArrayRef<int32_t>(known));
+    PackedArray::operator=(llvm::ArrayRef<int32_t>(known));
   }
 };
 
 /// The name of a tensor. None differs from an empty one.
-class Name : public Counted<char> {
+class Name : public PackedArray<char> {
 public:
   Name() = default;
   Name &operator=(llvm::StringRef text) {
@@ -109,12 +109,12 @@ public:
       char none[1] = {};
     } nothing;
     if (text.empty())
-      Counted::view(text.data() ? llvm::ArrayRef<char>(nothing.none, size_t{0}) : llvm::ArrayRef<char>());
+      PackedArray::view(text.data() ? llvm::ArrayRef<char>(nothing.none, size_t{0}) : llvm::ArrayRef<char>());
     else
-      Counted::operator=(llvm::ArrayRef<char>(text.data(), text.size()));
+      PackedArray::operator=(llvm::ArrayRef<char>(text.data(), text.size()));
     return *this;
   }
-  void view(llvm::StringRef text) { Counted::view({text.data(), text.size()}); }
+  void view(llvm::StringRef text) { PackedArray::view({text.data(), text.size()}); }
   llvm::StringRef text() const { return {begin(), size()}; }
   operator llvm::StringRef() const { return text(); }
   explicit operator bool() const { return begin(); }

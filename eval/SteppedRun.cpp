@@ -1,4 +1,4 @@
-#include "eval/Walk.h"
+#include "eval/SteppedRun.h"
 
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -40,8 +40,9 @@ thread_local std::vector<std::unique_ptr<StackMemory>> spareStacks;
 
 #ifdef __x86_64__
 
-/// Saves in `from` what a function preserves, and goes on where `to` was left; `pass` is what is begun there called with.
-/// swapcontext does as much, and asks the system for a mask of signals each time: that takes as long as a small operator.
+/// Saves in `from` what a function preserves, and goes on where `to` was left; `pass` is what is begun there called
+/// with. swapcontext does as much, and asks the system for a mask of signals each time: that takes as long as a small
+/// operator.
 extern "C" __attribute__((visibility("hidden"))) void origoSwitchStack(void **from, void *to, void *pass);
 __asm__(R"(
   .pushsection .text
@@ -72,8 +73,8 @@ origoSwitchStack:
 
 struct Switch {
   void *owner = nullptr, *run = nullptr; ///< where the two were left
-  Walk *walk = nullptr;
-  void prepare(StackMemory &stack, void (*begin)(Walk *), Walk &of) {
+  SteppedRun *walk = nullptr;
+  void prepare(StackMemory &stack, void (*begin)(SteppedRun *), SteppedRun &of) {
     walk = &of;
     void **top = reinterpret_cast<void **>(stack.begin() + StackMemory::size);
     *--top = nullptr; // nobody has called it
@@ -90,9 +91,9 @@ struct Switch {
 
 struct Switch {
   ucontext_t owner, run;
-  void (*begin)(Walk *);
-  Walk *walk;
-  void prepare(StackMemory &stack, void (*what)(Walk *), Walk &of) {
+  void (*begin)(SteppedRun *);
+  SteppedRun *walk;
+  void prepare(StackMemory &stack, void (*what)(SteppedRun *), SteppedRun &of) {
     begin = what;
     walk = &of;
     ::getcontext(&run);
@@ -117,11 +118,11 @@ struct Switch {
 
 /// The stack of a run, and the way to it and back. A thread would do, but waking one for each tensor takes longer than
 /// most operators.
-struct Walk::Stack {
+struct SteppedRun::Stack {
   std::unique_ptr<StackMemory> memory;
   Switch way;
 
-  explicit Stack(Walk &walk) {
+  explicit Stack(SteppedRun &walk) {
     if (!spareStacks.empty()) {
       memory = std::move(spareStacks.back());
       spareStacks.pop_back();
@@ -135,7 +136,7 @@ struct Walk::Stack {
   }
   ~Stack() { spareStacks.push_back(std::move(memory)); }
 
-  static void begin(Walk *walk) {
+  static void begin(SteppedRun *walk) {
     walk->stack->arrive(nullptr);
     walk->runAll();
     walk->stack->toOwner(true);
@@ -174,14 +175,14 @@ private:
   }
 };
 
-Walk::Walk(const Session &session, RunOptions run, std::vector<TensorRef> given,
-           std::function<bool(const Value &)> wants)
+SteppedRun::SteppedRun(const Session &session, RunOptions run, std::vector<TensorRef> given,
+                       std::function<bool(const Value &)> wants)
     : session(session), options(std::move(run)), inputs(std::move(given)), wants(std::move(wants)),
       stack(std::make_unique<Stack>(*this)) {
   once = session.runsOnce(options.signature) ? *session.graph(options.signature) : nullptr;
 }
 
-void Walk::runAll() {
+void SteppedRun::runAll() {
   RunOptions run = options;
   run.observer = [&](const Operator &op, const Value &value, Tensor &tensor) {
     if (options.observer)
@@ -193,31 +194,31 @@ void Walk::runAll() {
   done = true;
 }
 
-Walk::~Walk() {
+SteppedRun::~SteppedRun() {
   unwatched = true;
   goOn();
   if (outputs && !*outputs)
     llvm::consumeError(outputs->takeError());
 }
 
-void Walk::observe(const Value &value, Tensor &tensor) {
+void SteppedRun::observe(const Value &value, Tensor &tensor) {
   if (unwatched || !wants(value))
     return;
   stop = Stop{&value, value.subgraph() == once ? 0 : times[&value]++, &tensor};
   stack->toOwner();
 }
 
-void Walk::goOn() {
+void SteppedRun::goOn() {
   if (!done)
     stack->toRun();
 }
 
-const Walk::Stop *Walk::next() {
+const SteppedRun::Stop *SteppedRun::next() {
   goOn();
   return at();
 }
 
-llvm::Expected<std::vector<NamedTensor>> Walk::finish() {
+llvm::Expected<std::vector<NamedTensor>> SteppedRun::finish() {
   unwatched = true;
   goOn();
   auto made = std::move(*outputs);

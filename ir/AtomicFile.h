@@ -14,11 +14,11 @@ namespace origo {
 /// removes it.
 ///
 /// Functions that return an int return 0, or errno.
-class NewFile {
+class AtomicFile {
 public:
-  NewFile() = default;
-  NewFile(const NewFile &) = delete;
-  ~NewFile(); ///< closes, and removes what has not been placed
+  AtomicFile() = default;
+  AtomicFile(const AtomicFile &) = delete;
+  ~AtomicFile(); ///< closes, and removes what has not been placed
   /// In the directory of `destination`.
   int open(const std::string &destination);
   int descriptor() const { return fd; }

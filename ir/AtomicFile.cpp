@@ -1,4 +1,4 @@
-#include "ir/NewFile.h"
+#include "ir/AtomicFile.h"
 
 #include "schema/RunFiles.h"
 
@@ -46,7 +46,7 @@ bool isOurs(const std::string &path) {
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
 }
 
-int NewFile::open(const std::string &path) {
+int AtomicFile::open(const std::string &path) {
   destination = path;
   std::string directory = llvm::sys::path::parent_path(path).str();
   fd =
@@ -59,7 +59,7 @@ int NewFile::open(const std::string &path) {
   return openNamed();
 }
 
-int NewFile::openNamed() {
+int AtomicFile::openNamed() {
   for (int attempt = 0; attempt < 100; ++attempt) {
     std::string path = randomName(destination, ".tmp");
     // Registered first, so that no moment is left in which an interrupt would leave the file behind.
@@ -77,13 +77,13 @@ int NewFile::openNamed() {
   return EEXIST;
 }
 
-int NewFile::settle() {
+int AtomicFile::settle() {
   // Without a name it would be gone if it were closed; closing a second descriptor tells the same.
   int closing = temporary.empty() ? ::dup(fd) : std::exchange(fd, -1);
   return closing < 0 || (::close(closing) != 0 && errno != EINTR) ? errno : 0;
 }
 
-int NewFile::place() {
+int AtomicFile::place() {
   if (!temporary.empty()) {
     if (::rename(temporary.c_str(), destination.c_str()) != 0)
       return errno;
@@ -98,7 +98,7 @@ int NewFile::place() {
   return code;
 }
 
-int NewFile::placeNameless() {
+int AtomicFile::placeNameless() {
   auto link = [&](const std::string &to) {
     return ::linkat(AT_FDCWD, inProc(fd).c_str(), AT_FDCWD, to.c_str(), AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
   };
@@ -122,7 +122,7 @@ int NewFile::placeNameless() {
   return code;
 }
 
-NewFile::~NewFile() {
+AtomicFile::~AtomicFile() {
   if (fd >= 0)
     ::close(fd);
   if (!temporary.empty()) {
