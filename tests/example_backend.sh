@@ -65,8 +65,9 @@ sampled() {
   for try in 1 2 3; do
     perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
     perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
+    perf report -i "$name.data" --stdio >"$name.report" 2>/dev/null || fail "perf report"
     "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
-    for profile in perf csv; do
+    for profile in perf report csv; do
       "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
     done
     /usr/bin/python3 - "$name" "$runs" <<'END' && return
@@ -78,6 +79,13 @@ def shares(profile):
     whole = sum(rows.values())
     return {op: (ns, 100 * ns / whole) for op, ns in rows.items()}, whole / profile['total_ns']
 (seen, attributed), (true, _) = shares(sampled), shares(timed)
+# perf report writes hundredths of a percent of the same samples.
+reported = json.load(open(f'{name}.report.json'))
+assert {row['source_tool'] for row in sampled['rows'] + reported['rows']} == {'perf'}
+whole, listed = sampled['total_ns'], shares(reported)[0]
+assert abs(reported['total_ns'] - whole) <= whole * 0.00005 * len(reported['rows']), (reported['total_ns'], whole)
+for op, (ns, _) in seen.items():
+    assert abs(listed.get(op, (0, 0))[0] - ns) <= whole * 0.0001, (op, ns, listed.get(op))
 assert attributed >= 0.98, f'{attributed:.3f} of the samples are on a layer'
 thorough = bool(os.environ.get('ORIGO_THOROUGH'))
 samples = sum(row['count'] for row in sampled['rows'])
@@ -89,6 +97,43 @@ for op, (ns, share) in true.items():
 END
   done
   fail "perf sees another program than $name"
+}
+
+# NAME RUNS: what callgrind counts is, to the instruction, on the layers that its own reader shows, and nowhere else.
+counted() {
+  local name=$1 runs=$2
+  compile "$name" -O2 -g -o "$name.counted"
+  valgrind -q --tool=callgrind --callgrind-out-file="$name.callgrind" "./$name.counted" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "callgrind: $(<said)"
+  callgrind_annotate --auto=no --threshold=100 "$name.callgrind" >"$name.annotated" 2>said || fail "callgrind_annotate: $(<said)"
+  "$bin/origin-dump" --join "$name.callgrind" --kernels="$name.json" --json "$name.circle" >"$name.callgrind.json" 2>said || fail "--join: $(<said)"
+  /usr/bin/python3 - "$name" <<'END' || fail "callgrind sees another program than $name"
+import collections, json, re, sys
+name = sys.argv[1]
+joined = json.load(open(f'{name}.callgrind.json'))
+counts, total = collections.Counter(), None
+for line in open(f'{name}.annotated'):
+    found = re.match(r' *([\d,]+) \([ \d.]+%\)  (.*)', line)
+    if not found:
+        continue
+    count, what = int(found[1].replace(',', '')), found[2]
+    if what == 'PROGRAM TOTALS':
+        total = count
+    else: # "file:function [object]"; a function is in several files, with what is inlined in it
+        counts[re.sub(r' \[[^]]*\]$', '', what).split(':', 1)[1]] += count
+kernels = {kernel['name']: kernel['operators'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+assert joined['total_ns'] == total and total > 0, (joined['total_ns'], total)
+seen = {}
+for row in joined['rows']:
+    assert row['source_tool'] == 'callgrind'
+    operators = row.get('partition') or ([] if row['op_index'] is None else [row['op_index']])
+    assert bool(operators) == (row['raw_name'] in kernels), row
+    if operators:
+        assert operators == kernels[row['raw_name']] and row['match'] in ('exact', 'partition'), row
+        seen[row['raw_name']] = row['ns']
+wanted = {kernel: counts[kernel] for kernel in kernels}
+assert seen == wanted and all(wanted.values()), (seen, wanted)
+assert joined['attributed_ns'] == sum(wanted.values())
+END
 }
 
 # NAME [N]: every layer that lives is stopped at by its name, up to N times in loops, and the others say what they are.
@@ -154,6 +199,7 @@ done
 compile digits -O2 -g -o digits
 stops digits
 same_bytes digits
+counted digits 20
 compile digits -std=gnu99 -DNET_PROFILE -O1 -o timed
 ./timed digits.in digits.out 3 >digits.csv || fail "a timed program"
 [[ $(grep -c '^[0-4],3,[1-9][0-9]*$' digits.csv) == 5 ]] || fail "not five kernels of three runs: $(<digits.csv)"
