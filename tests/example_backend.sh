@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example back end: builds it against the installed Origo, lets it generate C, runs that beside the reference engine, and shows
-# its layers in gdb and perf.
+# its layers in gdb, perf, callgrind, Chromium and Node.js.
 # usage: example_backend.sh BUILD C CXX SANITIZE            in BUILD, what `tests/consumer/run.sh … samples` has installed
 #        example_backend.sh BUILD C CXX SANITIZE models     public models instead: $ORIGO_MODELS
 set -uo pipefail
@@ -136,6 +136,74 @@ assert joined['attributed_ns'] == sum(wanted.values())
 END
 }
 
+# NAME: the same network as WebAssembly, of which V8 takes samples by itself, in Chromium and in Node.js. Its functions are called after the
+# layers there, too. What the trace in JSON and the .cpuprofile add up to is computed a second time; of the trace in protocol buffers, each
+# layer has the share that it has there, up to what two runs differ by.
+browsed() {
+  local name=$1 browser tensor from bytes
+  browser=$(command -v chromium-headless-shell || command -v chromium) || fail "this test needs chromium-headless-shell (./setup --install)"
+  command -v wasm-ld >/dev/null || fail "this test needs lld (./setup --install)"
+  # That assembler has no .incbin.
+  sed '/^__asm__(".pushsection/,/popsection/d' "$name.c" >page.c
+  sed -nE 's/^ *"\.balign 16\\n(tensor_[0-9_]+): \.incbin [^,]*, ([0-9]+), ([0-9]+).*/\1 \2 \3/p' "$name.c" | while read -r tensor from bytes; do
+    echo "__attribute__((aligned(16))) const unsigned char $tensor[$bytes] = {$(od -An -v -tu1 -j"$from" -N"$bytes" -w"$bytes" "$name.weights" | xargs | tr ' ' ,)};"
+  done >constants.c
+  for part in page constants; do
+    clang --target=wasm32 -std=c99 -O2 -fno-math-errno -fno-builtin -I "$example" -c $part.c -o $part.o >said 2>&1 || fail "$part.c: $(<said)"
+  done
+  wasm-ld --no-entry --export=net_run page.o constants.o -o "$name.wasm" >said 2>&1 || fail "wasm-ld: $(<said)"
+  for try in 1 2 3; do # what else runs disturbs the one or the other
+    node "$root/tests/profilers/v8.mjs" "$browser" "$name" >said 2>&1 || fail "v8.mjs: $(<said)"
+    for kind in trace.json pftrace cpuprofile; do
+      "$bin/origin-dump" --join "$name.$kind" --kernels="$name.json" --json "$name.circle" >"$name.$kind.json" 2>said || fail "--join $name.$kind: $(<said)"
+    done
+    /usr/bin/python3 - "$name" <<'END' && return
+import collections, json, sys
+name = sys.argv[1]
+kernels = {kernel['name']: kernel['operators'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+def times(parts):
+    """By function, in nanoseconds: a sample lasts until the next one."""
+    functions, samples, now, sums = {}, [], 0, collections.Counter()
+    for nodes, ids, deltas in parts:
+        functions.update((node['id'], node['callFrame']['functionName'] or '(anonymous)') for node in nodes)
+        for node, delta in zip(ids, deltas):
+            now += delta
+            samples.append((now, functions[node]))
+    samples.sort(key=lambda sample: sample[0])
+    for (begin, function), (end, _) in zip(samples, samples[1:]):
+        sums[function] += 1000 * (end - begin)
+    return +sums
+chunks = collections.defaultdict(list)
+for event in json.load(open(f'{name}.trace.json'))['traceEvents']:
+    if event['name'] == 'ProfileChunk':
+        data = event['args']['data']
+        chunks[event['pid'], event['id']].append((data['cpuProfile'].get('nodes', []), data['cpuProfile'].get('samples', []), data.get('timeDeltas', [])))
+whole = json.load(open(f'{name}.cpuprofile'))
+wanted = {'trace.json': sum(map(times, chunks.values()), collections.Counter()), 'cpuprofile': times([(whole['nodes'], whole['samples'], whole['timeDeltas'])])}
+shares = {}
+for kind, tool in ('trace.json', 'v8'), ('pftrace', 'perfetto'), ('cpuprofile', 'v8'):
+    joined = json.load(open(f'{name}.{kind}.json'))
+    found = collections.Counter()
+    for row in joined['rows']:
+        assert row['source_tool'] == tool, row
+        operators = row.get('partition') or ([] if row['op_index'] is None else [row['op_index']])
+        assert operators == kernels.get(row['raw_name'], []) and (row['match'] == 'none') == (not operators), row
+        found[row['raw_name']] += row['value']
+    if kind in wanted:
+        assert +found == wanted[kind], (kind, found, wanted[kind])
+    layers = {kernel: found[kernel] for kernel in kernels}
+    assert joined['attributed_ns'] == sum(layers.values()) > 50e6, (kind, layers)
+    shares[kind] = {kernel: ns / joined['attributed_ns'] for kernel, ns in layers.items()}
+slowest = max((row for row in json.load(open(f'{name}.callgrind.json'))['rows'] if row['match'] == 'exact'), key=lambda row: row['ns'])['raw_name']
+for kernel in kernels:
+    here, there = shares['trace.json'][kernel], shares['pftrace'][kernel]
+    assert abs(here - there) < 0.05, (kernel, shares)
+assert max(kernels, key=shares['pftrace'].get) == max(kernels, key=shares['cpuprofile'].get) == slowest, shares
+END
+  done
+  fail "V8 sees another program than $name"
+}
+
 # NAME [N]: every layer that lives is stopped at by its name, up to N times in loops, and the others say what they are.
 stops() {
   local name=$1
@@ -200,6 +268,7 @@ compile digits -O2 -g -o digits
 stops digits
 same_bytes digits
 counted digits 20
+[[ $sanitize == ON ]] || browsed digits
 compile digits -std=gnu99 -DNET_PROFILE -O1 -o timed
 ./timed digits.in digits.out 3 >digits.csv || fail "a timed program"
 [[ $(grep -c '^[0-4],3,[1-9][0-9]*$' digits.csv) == 5 ]] || fail "not five kernels of three runs: $(<digits.csv)"
