@@ -317,6 +317,7 @@ llvm::Error joinProfile(origin::OriginFile &file, const JoinContext &context) {
     return how.takeError();
   if (file.model && llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
     how->fileHash = origin::hex(llvm::SHA256::hash(file.model->bytes()));
+  how->map = &map;
   auto join = matchRows(std::move(*profile), map.target, target ? &*target : nullptr, *how);
   if (!join)
     return inFile(printable(*request.profile), join.takeError());

@@ -214,6 +214,7 @@ private:
     JoinOptions options;
     if (llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
       options.fileHash = origin::hex(llvm::SHA256::hash(file.bytes()));
+    options.map = &*map;
     auto joined = matchRows(std::move(*profile), map->target, &*target, options);
     if (!joined)
       return joined.takeError();

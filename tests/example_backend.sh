@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The example back end: builds it against the installed Origo, lets it generate C, runs that beside the reference engine, and shows
-# its layers in gdb and perf.
+# its layers in gdb, perf, callgrind, Chromium and Node.js.
 # usage: example_backend.sh BUILD C CXX SANITIZE            in BUILD, what `tests/consumer/run.sh … samples` has installed
 #        example_backend.sh BUILD C CXX SANITIZE models     public models instead: $ORIGO_MODELS
 set -uo pipefail
@@ -65,8 +65,9 @@ sampled() {
   for try in 1 2 3; do
     perf record -q -e cpu-clock:u -F 5000 -o "$name.data" "./$name.plain" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "perf record: $(<said)"
     perf script -i "$name.data" -F comm,pid,time,period,event,ip,sym,dso >"$name.perf" 2>/dev/null || fail "perf script"
+    perf report -i "$name.data" --stdio >"$name.report" 2>/dev/null || fail "perf report"
     "./$name.timed" "$name.in" "$name.out" "$runs" >"$name.csv" || fail "$name.timed"
-    for profile in perf csv; do
+    for profile in perf report csv; do
       "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
     done
     /usr/bin/python3 - "$name" "$runs" <<'END' && return
@@ -78,6 +79,13 @@ def shares(profile):
     whole = sum(rows.values())
     return {op: (ns, 100 * ns / whole) for op, ns in rows.items()}, whole / profile['total_ns']
 (seen, attributed), (true, _) = shares(sampled), shares(timed)
+# perf report writes hundredths of a percent of the same samples.
+reported = json.load(open(f'{name}.report.json'))
+assert {row['source_tool'] for row in sampled['rows'] + reported['rows']} == {'perf'}
+whole, listed = sampled['total_ns'], shares(reported)[0]
+assert abs(reported['total_ns'] - whole) <= whole * 0.00005 * len(reported['rows']), (reported['total_ns'], whole)
+for op, (ns, _) in seen.items():
+    assert abs(listed.get(op, (0, 0))[0] - ns) <= whole * 0.0001, (op, ns, listed.get(op))
 assert attributed >= 0.98, f'{attributed:.3f} of the samples are on a layer'
 thorough = bool(os.environ.get('ORIGO_THOROUGH'))
 samples = sum(row['count'] for row in sampled['rows'])
@@ -89,6 +97,111 @@ for op, (ns, share) in true.items():
 END
   done
   fail "perf sees another program than $name"
+}
+
+# NAME RUNS: what callgrind counts is, to the instruction, on the layers that its own reader shows, and nowhere else.
+counted() {
+  local name=$1 runs=$2
+  compile "$name" -O2 -g -o "$name.counted"
+  valgrind -q --tool=callgrind --callgrind-out-file="$name.callgrind" "./$name.counted" "$name.in" "$name.out" "$runs" >said 2>&1 || fail "callgrind: $(<said)"
+  callgrind_annotate --auto=no --threshold=100 "$name.callgrind" >"$name.annotated" 2>said || fail "callgrind_annotate: $(<said)"
+  "$bin/origin-dump" --join "$name.callgrind" --kernels="$name.json" --json "$name.circle" >"$name.callgrind.json" 2>said || fail "--join: $(<said)"
+  /usr/bin/python3 - "$name" <<'END' || fail "callgrind sees another program than $name"
+import collections, json, re, sys
+name = sys.argv[1]
+joined = json.load(open(f'{name}.callgrind.json'))
+counts, total = collections.Counter(), None
+for line in open(f'{name}.annotated'):
+    found = re.match(r' *([\d,]+) \([ \d.]+%\)  (.*)', line)
+    if not found:
+        continue
+    count, what = int(found[1].replace(',', '')), found[2]
+    if what == 'PROGRAM TOTALS':
+        total = count
+    else: # "file:function [object]"; a function is in several files, with what is inlined in it
+        counts[re.sub(r' \[[^]]*\]$', '', what).split(':', 1)[1]] += count
+kernels = {kernel['name']: kernel['operators'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+assert joined['total_ns'] == total and total > 0, (joined['total_ns'], total)
+seen = {}
+for row in joined['rows']:
+    assert row['source_tool'] == 'callgrind'
+    operators = row.get('partition') or ([] if row['op_index'] is None else [row['op_index']])
+    assert bool(operators) == (row['raw_name'] in kernels), row
+    if operators:
+        assert operators == kernels[row['raw_name']] and row['match'] in ('exact', 'partition'), row
+        seen[row['raw_name']] = row['ns']
+wanted = {kernel: counts[kernel] for kernel in kernels}
+assert seen == wanted and all(wanted.values()), (seen, wanted)
+assert joined['attributed_ns'] == sum(wanted.values())
+END
+}
+
+# NAME: the same network as WebAssembly, of which V8 takes samples by itself, in Chromium and in Node.js. Its functions are called after the
+# layers there, too. What the trace in JSON and the .cpuprofile add up to is computed a second time; of the trace in protocol buffers, each
+# layer has the share that it has there, up to what two runs differ by.
+browsed() {
+  local name=$1 browser tensor from bytes
+  browser=$(command -v chromium-headless-shell || command -v chromium) || fail "this test needs chromium-headless-shell (./setup --install)"
+  command -v wasm-ld >/dev/null || fail "this test needs lld (./setup --install)"
+  # That assembler has no .incbin.
+  sed '/^__asm__(".pushsection/,/popsection/d' "$name.c" >page.c
+  sed -nE 's/^ *"\.balign 16\\n(tensor_[0-9_]+): \.incbin [^,]*, ([0-9]+), ([0-9]+).*/\1 \2 \3/p' "$name.c" | while read -r tensor from bytes; do
+    echo "__attribute__((aligned(16))) const unsigned char $tensor[$bytes] = {$(od -An -v -tu1 -j"$from" -N"$bytes" -w"$bytes" "$name.weights" | xargs | tr ' ' ,)};"
+  done >constants.c
+  for part in page constants; do
+    clang --target=wasm32 -std=c99 -O2 -fno-math-errno -fno-builtin -I "$example" -c $part.c -o $part.o >said 2>&1 || fail "$part.c: $(<said)"
+  done
+  wasm-ld --no-entry --export=net_run page.o constants.o -o "$name.wasm" >said 2>&1 || fail "wasm-ld: $(<said)"
+  for try in 1 2 3; do # what else runs disturbs the one or the other
+    node "$root/tests/profilers/v8.mjs" "$browser" "$name" >said 2>&1 || fail "v8.mjs: $(<said)"
+    for kind in trace.json pftrace cpuprofile; do
+      "$bin/origin-dump" --join "$name.$kind" --kernels="$name.json" --json "$name.circle" >"$name.$kind.json" 2>said || fail "--join $name.$kind: $(<said)"
+    done
+    /usr/bin/python3 - "$name" <<'END' && return
+import collections, json, sys
+name = sys.argv[1]
+kernels = {kernel['name']: kernel['operators'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+def times(parts):
+    """By function, in nanoseconds: a sample lasts until the next one."""
+    functions, samples, now, sums = {}, [], 0, collections.Counter()
+    for nodes, ids, deltas in parts:
+        functions.update((node['id'], node['callFrame']['functionName'] or '(anonymous)') for node in nodes)
+        for node, delta in zip(ids, deltas):
+            now += delta
+            samples.append((now, functions[node]))
+    samples.sort(key=lambda sample: sample[0])
+    for (begin, function), (end, _) in zip(samples, samples[1:]):
+        sums[function] += 1000 * (end - begin)
+    return +sums
+chunks = collections.defaultdict(list)
+for event in json.load(open(f'{name}.trace.json'))['traceEvents']:
+    if event['name'] == 'ProfileChunk':
+        data = event['args']['data']
+        chunks[event['pid'], event['id']].append((data['cpuProfile'].get('nodes', []), data['cpuProfile'].get('samples', []), data.get('timeDeltas', [])))
+whole = json.load(open(f'{name}.cpuprofile'))
+wanted = {'trace.json': sum(map(times, chunks.values()), collections.Counter()), 'cpuprofile': times([(whole['nodes'], whole['samples'], whole['timeDeltas'])])}
+shares = {}
+for kind, tool in ('trace.json', 'v8'), ('pftrace', 'perfetto'), ('cpuprofile', 'v8'):
+    joined = json.load(open(f'{name}.{kind}.json'))
+    found = collections.Counter()
+    for row in joined['rows']:
+        assert row['source_tool'] == tool, row
+        operators = row.get('partition') or ([] if row['op_index'] is None else [row['op_index']])
+        assert operators == kernels.get(row['raw_name'], []) and (row['match'] == 'none') == (not operators), row
+        found[row['raw_name']] += row['value']
+    if kind in wanted:
+        assert +found == wanted[kind], (kind, found, wanted[kind])
+    layers = {kernel: found[kernel] for kernel in kernels}
+    assert joined['attributed_ns'] == sum(layers.values()) > 50e6, (kind, layers)
+    shares[kind] = {kernel: ns / joined['attributed_ns'] for kernel, ns in layers.items()}
+slowest = max((row for row in json.load(open(f'{name}.callgrind.json'))['rows'] if row['match'] == 'exact'), key=lambda row: row['ns'])['raw_name']
+for kernel in kernels:
+    here, there = shares['trace.json'][kernel], shares['pftrace'][kernel]
+    assert abs(here - there) < 0.05, (kernel, shares)
+assert max(kernels, key=shares['pftrace'].get) == max(kernels, key=shares['cpuprofile'].get) == slowest, shares
+END
+  done
+  fail "V8 sees another program than $name"
 }
 
 # NAME [N]: every layer that lives is stopped at by its name, up to N times in loops, and the others say what they are.
@@ -154,6 +267,8 @@ done
 compile digits -O2 -g -o digits
 stops digits
 same_bytes digits
+counted digits 20
+[[ $sanitize == ON ]] || browsed digits
 compile digits -std=gnu99 -DNET_PROFILE -O1 -o timed
 ./timed digits.in digits.out 3 >digits.csv || fail "a timed program"
 [[ $(grep -c '^[0-4],3,[1-9][0-9]*$' digits.csv) == 5 ]] || fail "not five kernels of three runs: $(<digits.csv)"

@@ -48,9 +48,9 @@ public:
         return makeError("the event \"" + printable(key, 60) + "\" has no number");
       std::tie(row.backend, row.kind) = workloadOf(name);
       bool workload = !row.kind.empty();
-      if (workload)
+      if (workload && row.kind != "Constant") // which is no operator's
         row.step = place;
-      else // around workloads, or beside them
+      if (!workload) // around workloads, or beside them
         row.metric = outermost || name == "Execute" ? "graph_time" : "data_time";
       auto measured = takeTimes(event, row);
       if (!measured)
@@ -93,6 +93,7 @@ private:
 
 llvm::Error readArmNn(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "armnn";
+  profile.byLevels = true; // Graph::TopologicalSort
   if (llvm::Error error = checkJson(text))
     return error;
   json file = json::parse(text.begin(), text.end());

@@ -46,54 +46,96 @@ StringRef withoutAdditions(StringRef name) {
   return name;
 }
 
+struct Event {
+  Event(const nlohmann::json *json, StringRef name, bool node, uint64_t own)
+      : json(json), name(name), node(node), own(own) {}
+  const nlohmann::json *json;
+  StringRef name;
+  bool node;
+  uint64_t own, begin = 0, thread = 0;
+};
+
+/// What a node encloses, as If and Loop do, is counted there and not in it.
+void takeInner(std::vector<Event> &events) {
+  struct Open {
+    Event *event;
+    uint64_t end;
+  };
+  std::vector<Event *> order; // what encloses another one first
+  for (Event &event : events)
+    if (event.node)
+      order.push_back(&event);
+  llvm::stable_sort(order, [](const Event *a, const Event *b) {
+    return std::pair(a->begin, ~a->own) < std::pair(b->begin, ~b->own);
+  });
+  std::map<uint64_t, std::vector<Open>> open; // by thread
+  for (Event *next : order) {
+    Event &event = *next;
+    std::vector<Open> &around = open[event.thread];
+    while (!around.empty() && around.back().end <= event.begin)
+      around.pop_back();
+    uint64_t time = event.own;
+    if (!around.empty()) // times are whole microseconds, so that it may seem to end later
+      around.back().event->own -= std::min(around.back().event->own, time);
+    around.push_back({&event, event.begin + time});
+  }
+}
+
 llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "onnxruntime";
-  struct Row {
-    double begin;
-    ProfileRow row;
-  };
-  std::vector<Row> rows; // in the order of running, for nodes of several threads end in another one
-  std::map<std::pair<std::string, std::string>, size_t> known;
-  auto take = [&](const json &event) -> llvm::Error {
+  if (llvm::Error error = checkJson(text))
+    return error;
+  json file = json::parse(text.begin(), text.end());
+  if (file.is_object() && file.contains("traceEvents"))
+    file = json(file["traceEvents"]);
+  if (!file.is_array())
+    return makeError("is no list of events");
+  std::vector<Event> events;
+  for (const json &event : file) {
     if (!event.is_object() || textOf(event, "ph") != "X" || !event.contains("dur"))
-      return llvm::Error::success();
+      continue;
     StringRef name = textOf(event, "name");
     bool node = name.consume_back("_kernel_time");
     if (!node && textOf(event, "cat") == "Node") // fences, around which nothing is computed
-      return llvm::Error::success();
+      continue;
     auto time = parseDecimal(event["dur"].dump(-1, ' ', true, json::error_handler_t::replace), 3);
     if (!time)
       return makeError("\"" + printable(name, 60) + "\": " + llvm::toString(time.takeError()));
-    const json none, &args = event.contains("args") ? event["args"] : none;
-    auto [found, isNew] = known.try_emplace({name.str(), textOf(args, "node_index").str()}, rows.size());
+    auto begin = event.find("ts"), thread = event.find("tid");
+    Event &is = events.emplace_back(&event, name, node, *time);
+    if (begin != event.end() && begin->is_number_unsigned())
+      is.begin = std::min(begin->get<uint64_t>(), uint64_t{INT64_MAX} / 1000) * 1000;
+    if (thread != event.end() && thread->is_number_unsigned())
+      is.thread = thread->get<uint64_t>();
+  }
+  // Those of several threads end in another order than they begin in.
+  llvm::stable_sort(events, [](const Event &a, const Event &b) { return a.begin < b.begin; });
+  takeInner(events);
+  uint32_t step = 0;
+  std::map<std::pair<std::string, std::string>, size_t> known;
+  for (const Event &event : events) {
+    const json none, &args = event.json->contains("args") ? (*event.json)["args"] : none;
+    auto [found, isNew] = known.try_emplace({event.name.str(), textOf(args, "node_index").str()}, profile.rows.size());
     if (!isNew) {
-      ProfileRow &row = rows[found->second].row;
+      ProfileRow &row = profile.rows[found->second];
       ++row.count;
-      return addTime(row, *time);
+      if (llvm::Error error = addTime(row, event.own))
+        return error;
+      continue;
     }
-    ProfileRow row;
-    row.rawName = name.str();
-    row.value = *time;
-    if (node) {
+    ProfileRow &row = profile.rows.emplace_back();
+    row.rawName = event.name.str();
+    row.value = event.own;
+    if (event.node) {
       row.kind = textOf(args, "op_name").str();
       row.backend = textOf(args, "provider").str();
-      row.tensor = withoutAdditions(name).str();
+      row.tensor = row.sourceName = withoutAdditions(event.name).str();
       row.shape = shapeOf(args);
+      row.step = step++;
     } else {
-      row.metric = name == "session_initialization" || name.starts_with("model_loading") ? "init_time" : "graph_time";
+      row.metric = event.name == "session_initialization" || event.name.starts_with("model_loading") ? "init_time"
+                                                                                                     : "graph_time";
     }
-    auto begin = event.find("ts");
-    rows.push_back({begin != event.end() && begin->is_number() ? begin->get<double>() : 0, std::move(row)});
-    return llvm::Error::success();
-  };
-  if (llvm::Error error = forEachEvent(text, take))
-    return error;
-  llvm::stable_sort(rows, [](const Row &a, const Row &b) { return a.begin < b.begin; });
-  uint32_t step = 0;
-  for (Row &row : rows) {
-    if (row.row.isSummed())
-      row.row.step = step++;
-    profile.rows.push_back(std::move(row.row));
   }
   return step ? llvm::Error::success() : makeError("has no event of a node");
 }

@@ -3,8 +3,11 @@
 
 #include "report/profile/Protobuf.h"
 #include "report/profile/Readers.h"
+#include "report/profile/V8Samples.h"
 
 #include "ir/Error.h"
+
+#include "nlohmann/json.hpp"
 
 using namespace origo;
 using namespace origo::report;
@@ -88,7 +91,7 @@ public:
       __builtin_mul_overflow(time, is.unit, &time);
       time = is.now = is.incremental ? is.now + time : time;
     }
-    return event.empty() || takeEvent(event, sequence, time);
+    return event.empty() || (takeEvent(event, sequence, time) && takeSamples(event, id));
   }
 
   size_t unfinished() const {
@@ -98,6 +101,7 @@ public:
     return count;
   }
   std::string failure;
+  V8Samples samples;
 
 private:
   Profile &profile;
@@ -190,6 +194,24 @@ private:
     return true;
   }
 
+  /// V8 notes a chunk of samples as text: JSON, in an annotation of an event.
+  bool takeSamples(StringRef bytes, uint64_t sequence) {
+    return forEachField(bytes, [&](const Fields &field) {
+      return field.number != 4 || !field.hasText || forEachField(field.text, [&](const Fields &part) {
+               if (part.number != 9 || !part.text.starts_with("{") || !hasKey(part.text, "cpuProfile"))
+                 return true;
+               llvm::Error error = checkJson(part.text);
+               if (!error)
+                 error =
+                     samples.add(std::to_string(sequence), nlohmann::json::parse(part.text.begin(), part.text.end()));
+               if (!error)
+                 return true;
+               failure = llvm::toString(std::move(error));
+               return false;
+             });
+    });
+  }
+
   bool add(StringRef name, uint64_t time) {
     auto [found, isNew] = rows.try_emplace(name, profile.rows.size());
     if (isNew) {
@@ -216,6 +238,13 @@ llvm::Error readPerfetto(StringRef bytes, const ProfileOptions &, Profile &profi
   });
   if (!whole)
     return makeError(reader.failure.empty() ? "damaged or truncated: this is no trace of Perfetto" : reader.failure);
+  if (!reader.samples.empty()) {
+    if (!profile.rows.empty())
+      profile.notes.push_back("the trace has samples, by which its " + std::to_string(profile.rows.size()) +
+                              " kinds of slices are left out");
+    profile.rows.clear();
+    return reader.samples.finish(profile);
+  }
   if (size_t count = reader.unfinished())
     profile.notes.push_back(std::to_string(count) + " slices begin and never end, and are left out");
   return llvm::Error::success();
@@ -227,7 +256,7 @@ namespace origo::report::formats {
 
 std::vector<ProfileFormat> Perfetto() {
   return {{"perfetto", Rank::Bytes, isPerfetto, readPerfetto,
-           "traces in protocol buffers (.pftrace), whose slices are called as tensors"}};
+           "traces in protocol buffers (.pftrace), whose slices are called as tensors, or V8's samples"}};
 }
 
 } // namespace origo::report::formats

@@ -135,6 +135,37 @@ std::vector<OperatorFacts> report::factsOf(const Target &target, const FileGraph
   return facts;
 }
 
+std::vector<OperatorFacts> report::byLevels(llvm::ArrayRef<OperatorFacts> facts) {
+  std::map<uint32_t, size_t> resultOf; // the level of an operator's result
+  std::map<uint32_t, StringRef> types;
+  for (const OperatorFacts &is : facts)
+    types[is.index] = is.op;
+  std::vector<std::pair<size_t, OperatorFacts>> levels;
+  for (const OperatorFacts &is : facts) {
+    size_t level = 0;
+    for (uint32_t producer : is.producers)
+      if (auto found = resultOf.find(producer); found != resultOf.end())
+        level = std::max(level, found->second);
+    bool takenIn = is.op == "PAD" && is.consumers.size() == 1 && isWindowed(types[is.consumers[0]]);
+    level += !is.constant && !takenIn;
+    OperatorFacts &own = levels.emplace_back(level, is).second;
+    if (std::exchange(own.hasActivation, false)) {
+      OperatorFacts activation = own;
+      activation.op = "RELU";
+      activation.producers = {is.index};
+      activation.cost = 0;
+      activation.constant = false;
+      levels.emplace_back(++level, std::move(activation));
+    }
+    resultOf[is.index] = level;
+  }
+  llvm::stable_sort(levels, [](const auto &a, const auto &b) { return a.first < b.first; });
+  std::vector<OperatorFacts> sorted;
+  for (auto &[level, is] : levels)
+    sorted.push_back(std::move(is));
+  return sorted;
+}
+
 namespace {
 
 // What agreeing and not agreeing are worth. Only their order matters: a type that agrees outweighs an operator and a
@@ -170,7 +201,7 @@ public:
           const AlignOptions &options)
       : operators(operators), steps(steps), options(options) {
     for (size_t i = 0; i < operators.size(); ++i)
-      positionOf[operators[i].index] = i;
+      positionOf.try_emplace(operators[i].index, i); // and not its fused activation, which is behind it
     for (const OperatorFacts &is : operators)
       expected.push_back(expectedSteps(is));
     // An operator's place among the steps, if each had what is expected of it: the band of the table is around that.

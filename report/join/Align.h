@@ -31,6 +31,10 @@ struct OperatorFacts {
 std::vector<OperatorFacts> factsOf(const origin::Target &target, const origin::FileGraph *graph, uint32_t subgraph,
                                    llvm::ArrayRef<uint32_t> operators);
 
+/// The same by their distance from the inputs, and as they were within a level. A fused activation is one of its own,
+/// at the level behind. What only constants lead to, and a PAD that a convolution takes in, is no level.
+std::vector<OperatorFacts> byLevels(llvm::ArrayRef<OperatorFacts> facts);
+
 struct SequenceRow {
   std::string kind;
   std::vector<std::string> linked; ///< types that are computed with it

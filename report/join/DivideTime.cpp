@@ -42,6 +42,10 @@ llvm::Error report::divideTime(Join &join, const OriginMap &map, SplitWeights &w
       origins.insert(op.origins.begin(), op.origins.end());
       synthetic += op.origins.empty() && !op.syntheticReason.empty();
     }
+    if (row.source) {
+      origins = {*row.source};
+      synthetic = 0;
+    }
     row.origins.assign(origins.begin(), origins.end());
     for (uint32_t id : row.origins)
       if (!map.source.findOperator(id))

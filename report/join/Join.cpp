@@ -2,6 +2,7 @@
 
 #include "report/join/Kinds.h"
 #include "report/join/Sequences.h"
+#include "report/join/SourceNames.h"
 
 #include "ir/Error.h"
 #include "origin/Fingerprint.h"
@@ -35,7 +36,7 @@ bool contradicts(const ProfileRow &row, const OperatorRow &op) {
 class Matcher {
 public:
   Matcher(const Target &target, const FileGraph *graph, const JoinOptions &options)
-      : target(target), graph(graph), options(options) {
+      : target(target), graph(graph), options(options), sources(options.map) {
     for (const RuntimePartition &partition : options.partitions)
       replaced[{partition.subgraph, partition.node}] = &partition.replaced;
     if (options.kernels)
@@ -75,6 +76,7 @@ private:
   const Target &target;
   const FileGraph *graph;
   const JoinOptions &options;
+  SourceNames sources;
   std::map<std::string, std::vector<Place>, std::less<>> byOutputs, byTensor;
   std::map<Place, const std::vector<uint32_t> *> replaced;
   std::map<std::string, std::pair<uint32_t, std::vector<uint32_t>>, std::less<>> byKind; ///< that were asked for
@@ -103,6 +105,8 @@ private:
 
   void matchAlone(JoinedRow &row) {
     ProfileRow &says = row.row;
+    if (!says.sourceName.empty() && sources.match(row))
+      return;
     if (!says.resultShape.empty())
       return matchShape(row);
     if (says.offset || says.kernel || (!says.symbol.empty() && options.kernels))
@@ -479,7 +483,7 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   }
   Matcher matcher(target, graph, options);
   matcher.match(join.rows);
-  alignRuns(join.rows, target, graph, join.notes);
+  alignRuns(join.rows, target, graph, profile.byLevels, join.notes);
   splitDelegates(join.rows, target, graph, join.notes);
   for (const JoinedRow &row : join.rows)
     if (llvm::Error error = checkPlaces(row, target))

@@ -31,6 +31,7 @@ struct JoinedRow {
   std::vector<uint64_t> weights;                     ///< of Merged: how its time is divided among them
   unsigned score = 0;                                ///< of Aligned: of a hundred
   bool overhead = false;                             ///< what a delegate took beyond its rows
+  std::optional<uint32_t> source;                    ///< the only operator of the source that it is about
   uint64_t ns = 0;                                   ///< what it adds to the total; 0 for what is not summed
   std::vector<uint32_t> origins;                     ///< ascending
   std::vector<std::pair<uint32_t, uint64_t>> shares; ///< source operator, nanoseconds; ascending
@@ -52,6 +53,7 @@ struct JoinOptions {
   std::map<std::string, std::string> names; ///< the profiler's name of a layer, to that of a tensor
   std::vector<RuntimePartition> partitions;
   std::optional<KernelTable> kernels;
+  const origin::OriginMap *map = nullptr; ///< to find rows that name operators of the source; null: none does
   std::string fileHash; ///< SHA-256 of the written model's file, which a profile may name it by; empty: not known
 };
 

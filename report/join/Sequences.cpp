@@ -37,6 +37,7 @@ void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> f
   row.operators.clear();
   for (uint32_t position : placed.positions)
     row.operators.push_back(facts[position].index);
+  llvm::sort(row.operators);
   row.match = certain ? Match::Aligned : Match::Approx;
   row.score = certain ? placed.score : 0;
 }
@@ -67,9 +68,11 @@ size_t periodOf(llvm::ArrayRef<JoinedRow *> rows, size_t operators) {
 }
 
 void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &target, const FileGraph *graph,
-              std::vector<std::string> &notes) {
+              bool levels, std::vector<std::string> &notes) {
   llvm::stable_sort(rows, [](const JoinedRow *a, const JoinedRow *b) { return a->row.step < b->row.step; });
   std::vector<OperatorFacts> facts = factsOf(target, graph, subgraph, allOperators(target, subgraph));
+  if (levels)
+    facts = byLevels(facts);
   // What was only guessed is to be found as well.
   auto isOpen = [](const JoinedRow *row) { return row->match == Match::None || row->match == Match::Approx; };
   if (facts.empty() || llvm::none_of(rows, isOpen))
@@ -83,7 +86,7 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
   std::vector<std::vector<SequenceRow>> steps;
   for (JoinedRow *row : llvm::ArrayRef(rows).take_front(period)) {
     SequenceRow &step = steps.emplace_back(1, sequenceRow(row->row)).front();
-    if (!isOpen(row) && row->operators.size() == 1)
+    if (!levels && !isOpen(row) && row->operators.size() == 1)
       step.anchor = row->operators.front();
   }
   // Names may stand in another order than operators; those that do are no anchors.
@@ -97,7 +100,12 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
     }
   Alignment found = align(facts, steps, {{}, true});
   size_t placed = llvm::count_if(found.steps, [](const auto &step) { return step.has_value(); });
-  if (2 * placed < period) // it is another network's
+  // What a runtime does so that shapes fit tells nothing.
+  size_t bridges = 0;
+  for (size_t i = 0; levels && i < period; ++i)
+    bridges +=
+        !(i < found.steps.size() && found.steps[i]) && agreement(kindOf(rows[i]->row), "RESHAPE") == Agreement::Agrees;
+  if (2 * placed < period - bridges) // it is another network's
     return;
   for (size_t i = 0; i < rows.size(); ++i)
     if (const auto &step = found.steps[i % period]; step && isOpen(rows[i]))
@@ -106,14 +114,14 @@ void alignRun(uint32_t subgraph, std::vector<JoinedRow *> rows, const Target &ta
 
 } // namespace
 
-void report::alignRuns(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph,
+void report::alignRuns(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph, bool byLevels,
                        std::vector<std::string> &notes) {
   std::map<uint32_t, std::vector<JoinedRow *>> runs; // by subgraph
   for (JoinedRow &row : rows)
     if (row.row.isSummed() && row.row.step)
       runs[row.row.subgraph.value_or(0)].push_back(&row);
   for (auto &[subgraph, run] : runs)
-    alignRun(subgraph, std::move(run), target, graph, notes);
+    alignRun(subgraph, std::move(run), target, graph, byLevels, notes);
 }
 
 // ---- Delegates ----

@@ -27,11 +27,14 @@ struct ProfileRow {
 
   // What it says of the operators behind it; nothing of this need be there or true.
   std::optional<uint32_t> subgraph, op;
-  std::vector<uint32_t> partition;  ///< operators, ascending
-  std::string kind;                 ///< the profiler's name for the type of the operator
-  std::string outputs;              ///< names of all outputs, as joinNames() has them
-  std::string tensor;               ///< the name of one output
-  std::string prefixed;             ///< the name of one output, to which the profiler may have added something
+  std::vector<uint32_t> partition; ///< operators, ascending
+  std::string kind;                ///< the profiler's name for the type of the operator
+  std::string outputs;             ///< names of all outputs, as joinNames() has them
+  std::string tensor;              ///< the name of one output
+  std::string prefixed;            ///< the name of one output, to which the profiler may have added something
+  /// What ran the source itself: the name of its operator, or of one that stands for several, which is called after the
+  /// last one's result.
+  std::string sourceName;
   std::vector<std::string> tensors; ///< names of outputs of several operators that one kernel computes
   std::vector<std::string> linked;  ///< types of operators that are computed with it, behind its own
   /// Its place in the sequence that it is of: of a delegate's rows within their node, of others within the run.
@@ -51,6 +54,9 @@ struct Profile {
   std::vector<ProfileRow> rows;
   /// A row of an operator that calls subgraphs includes the rows of those.
   bool includesCallees = false;
+  /// Rows in sequence are by levels, as operators are far from the inputs, and not as the file lists operators; fused
+  /// activations are at the level behind.
+  bool byLevels = false;
   std::vector<std::string> notes; ///< lines for the user
 };
 
