@@ -44,6 +44,8 @@ const look = () => {
     const broad = (Math.max(...whole.map(one => one.right)) - Math.min(...whole.map(one => one.left))) / width, high = (Math.max(...whole.map(one => one.bottom)) - Math.min(...whole.map(one => one.top))) / height;
     boxes.push({ name, broad, covers: broad * high, all: whole.length === rects.length });
     if (whole.length < Math.min(12, rects.length)) faults.push(`${name}: ${whole.length} of ${rects.length} nodes are wholly seen`);
+    const rows = rects.filter(one => one.top >= -1 && one.bottom <= height + 1), beyond = rows.filter(one => one.left < -1 || one.right > width + 1);
+    if (beyond.length) faults.push(`${name}: ${beyond.length} of ${rows.length} nodes are cut by the edge or beyond it, such as ${beyond[0].node.title} “${beyond[0].node.subtitle}”`);
     const most = Math.max(...rects.map(one => one.node.members?.length ?? 0));
     if (most * 3 > pane.graph.ops) faults.push(`${name}: a block holds ${most} of ${pane.graph.ops} operators`);
     for (const a of part) for (const b of part) if (a.i < b.i && a.left < b.right - 0.5 && b.left < a.right - 0.5 && a.top < b.bottom - 0.5 && b.top < a.bottom - 0.5) faults.push(`${name}: ${a.node.title} “${a.node.subtitle}” and ${b.node.title} “${b.node.subtitle}” lie upon each other`);

@@ -1,7 +1,8 @@
 // The page: what is selected, and who has to know.
 import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
-import { PITCH, displayOf, inColumn, layered } from './place.js';
+import { PITCH, displayOf } from './place.js';
+import { inColumn, layered } from './layers.js';
 import { foldingOf } from './folding.js';
 import { Pane } from './graph.js';
 import { Table, download, h } from './table.js';
@@ -177,16 +178,17 @@ class App {
     if (!this.isReady) return;
     this.past = this.panes.source ? this.pastOf(this.shown.result) : null;
     const folded = $('fused').checked && !this.past && (!this.panes.source || this.isPair()),
-      all = [];
-    for (const [name, pane] of Object.entries(this.panes)) {
-      const graph = this.model.side(name).graphs[this.shown[name]],
-        groupOf = this.groupOf(graph);
-      const display = name === 'result' && this.past ? this.past.display : displayOf(graph, folded, groupOf);
-      all.push([pane, graph, display, !!groupOf]);
+      all = Object.entries(this.panes).map(([name, pane]) => [pane, this.model.side(name).graphs[this.shown[name]]]),
+      groups = all.map(([, graph]) => this.groupOf(graph)),
+      room = $('scopes').checked ? Math.min(...all.map(([pane]) => pane.room())) : Infinity,
+      each = groupOf =>
+        all.map(([pane, graph], i) => (pane.side === 'result' && this.past ? this.past.display : displayOf(graph, folded, groups[i] ?? groupOf)));
+    let displays = each();
+    const isBroad = displays.map((one, i) => !!groups[i] || (one.right - one.left > room && one.nodes.length < 3000));
+    if (isBroad.some(Boolean) && !this.past && !this.column) {
+      const bare = each(() => null);
+      displays = this.isPair() ? layered(bare, room) : displays.flatMap((one, i) => (isBroad[i] ? layered([bare[i]], room) : [one]));
     }
-    let displays = all.map(row => row[2]);
-    if (all.some(row => row[3]) && !this.past && !this.column)
-      displays = this.isPair() ? layered(displays) : displays.flatMap((display, i) => (all[i][3] ? layered([display]) : [display]));
     if (this.column) {
       const wide = Math.round(Math.min(Math.max(Math.min(...all.map(([pane]) => pane.size()[0])) / 0.5 - 70, 200), 420));
       displays = this.isPair() ? inColumn(displays, wide) : displays.flatMap(display => inColumn([display], wide));

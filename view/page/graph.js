@@ -46,6 +46,10 @@ export class Pane {
     const width = this.canvas.clientWidth || 1;
     return [width - this.strip(), this.canvas.clientHeight || 1];
   }
+  /** Units across that can be read. */
+  room() {
+    return (this.size()[0] - 16) / LABELS;
+  }
   strip() {
     return this.canvas.clientWidth >= 260 ? 38 : 9;
   }
@@ -83,18 +87,20 @@ export class Pane {
       top = Infinity,
       bottom = -Infinity;
     const list = [];
+    let beyond = 0; // are in its rows, and not in it
     for (let i = begin; i < end; ++i) {
       const node = nodes[byRow[i]],
         x = Math.abs(node.x - view.x) + node.w / 2,
         y = node.row * this.pitch + node.dy;
-      if (x * view.scale > width / 2 || (Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
+      if ((Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
+      if (x * view.scale > width / 2 && ++beyond) continue;
       list.push(byRow[i]);
       ((left = Math.min(left, node.x - node.w / 2)),
         (right = Math.max(right, node.x + node.w / 2)),
         (top = Math.min(top, y - node.h / 2)),
         (bottom = Math.max(bottom, y + node.h / 2)));
     }
-    return { list, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
+    return { list, beyond, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
   }
   /**
    * The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. What it
@@ -122,7 +128,8 @@ export class Pane {
             // Of a few nodes none is to be cut off, even where they are broad and low.
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
-        const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
+        const score =
+          Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length - (seen.some(one => one.beyond) ? 12 : 0);
         if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
