@@ -683,7 +683,7 @@ private:
     uint64_t operators = 0, elements = 10000;
     for (const Graph &graph : graphs)
       operators += graph.ops.size();
-    uint64_t room = 540'000 - std::min<uint64_t>(40 * operators, 440'000);
+    uint64_t room = 1'000'000 - std::min<uint64_t>(85 * operators, 900'000);
     auto bytes = [&] {
       uint64_t sum = 0;
       for (const Graph &graph : graphs)

@@ -186,7 +186,7 @@ class App {
     let displays = each();
     const isBroad = displays.map((one, i) => !!groups[i] || (one.right - one.left > room && one.nodes.length < 3000));
     if (isBroad.some(Boolean) && !this.past && !this.column) {
-      const bare = each(() => null);
+      const bare = groups.every(Boolean) ? displays : each(() => null);
       displays = this.isPair() ? layered(bare, room) : displays.flatMap((one, i) => (isBroad[i] ? layered([bare[i]], room) : [one]));
     }
     if (this.column) {
