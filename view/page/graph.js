@@ -689,12 +689,22 @@ export class Pane {
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
       title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, 'front') : titleIn(c, node.title, room - note);
-    put(this.distinct(c, title, node.title, room - note, node), node.title, middle, big, room - note);
+    const head = this.distinct(c, title, node.title, room - note, node);
+    put(head, node.title, middle, big, room - note);
+    const end = Math.min(width(c, head), room - note) + 8;
     if (note) {
       c.font = `${big}px ${face}`;
       c.textAlign = 'right';
       c.fillText(said, x + w - 8, middle);
       c.textAlign = 'left';
+    }
+    // Where there is one line, the name stands behind the kind.
+    if (!two && node.subtitle && (room - note - end) * scale > 40) {
+      c.font = `${small}px ${face}`;
+      const beside = room - note - end,
+        text = this.distinct(c, shorten(c, node.subtitle, beside, 'front'), node.subtitle, beside, node);
+      c.fillText(text, left + end, middle, beside);
+      this.written.push({ text, full: node.subtitle, size: small * scale, node });
     }
     if (two) {
       c.font = `${small}px ${face}`;

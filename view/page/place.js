@@ -101,7 +101,7 @@ function nodeOf(graph, node, row, x) {
       calls: graph.callees(op),
       title: titleOf(graph, op) + (graph.doubts?.[op] ? ' ?' : ''),
       detail: kernelOf(graph, op),
-      subtitle: clean(last(graph.opName(op))),
+      subtitle: clean(last(graph.opName(op))) || `#${op}`,
       item: { ...at, type: 'op', index: op },
     };
   }
