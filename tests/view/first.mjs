@@ -89,8 +89,9 @@ const look = () => {
     const item = { side: 'result', type: 'op', graph: graph.index, index }, origins = origo.links.origins(item).map(id => model.sourceItem('op', id)).filter(one => one.graph === from.index);
     if (origins.length) ++all;
     const to = shown(result, item), ends = origins.map(one => shown(source, one)).filter(Boolean);
-    if (!to || to.node.state === 'beside' || !ends.length) continue;
+    if (!to || !ends.length) continue;
     ++pairs;
+    if (to.node.state === 'beside') continue;
     const twins = origins.flatMap(one => origo.links.counterparts(one)).filter(one => one.side === 'result' && one.graph === graph.index).map(one => shown(result, one)).filter(Boolean);
     if (!ends.some(end => twins.some(twin => Math.abs(twin.at - end.at) <= 1)) && !changedPlaces(item, origins)) faults.push(`operator ${index} (${to.node.title}) stands ${Math.round(Math.min(...ends.map(end => Math.abs(end.at - to.at))))} pixels from what it was`);
   }

@@ -124,7 +124,9 @@ class App {
       button('⤢', 'All of it', () => this.fit(side.name)),
     );
     const frame = h('div', { class: 'frame' });
-    place.append(...[head, side.graphs.length > 1 ? tabs : null, frame].filter(Boolean));
+    // On both sides or on none, so that graphs begin at one height.
+    const hasTabs = [this.model.source, this.model.result].some(one => one?.graphs.length > 1);
+    place.append(...[head, hasTabs ? tabs : null, frame].filter(Boolean));
     const pane = (this.panes[side.name] = new Pane(
       frame,
       `${side.name === 'source' ? 'Source' : 'Result'} graph. Arrow keys go along it, Enter goes to the other side. ` +
@@ -675,10 +677,10 @@ class App {
       result = data.resultTotals,
       source = data.sourceTotals;
     const total = (name, unit, title, text) => {
-      const from = source && percent(Number(source[name]), Number(result[name]));
+      const from = source?.[name] !== undefined && percent(Number(source[name]), Number(result[name]));
       return h(
         'span',
-        { title: `${title}: ${result[name]}${source ? `; of the source ${source[name]}` : ''}` },
+        { title: `${title}: ${result[name]}${source?.[name] === undefined ? '' : `; of the source ${source[name]}`}` },
         h('b', { id: `total-${name}` }, text(Number(result[name]))),
         ` ${unit}`,
         from ? h('span', { class: `change${from.startsWith('+') ? ' more' : ''}` }, ` ${from}`) : null,

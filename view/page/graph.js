@@ -116,7 +116,7 @@ export class Pane {
       Math.min(
         height / (Math.min(rows, 13) * this.pitch + 20),
         Math.max(width / (wide + 20), 0.75),
-        width < 500 ? 1.8 : Math.max(3, width / 240),
+        width < 400 ? 1.8 : Math.max(3, width / 240),
       ),
       least,
     );
@@ -550,15 +550,28 @@ export class Pane {
     }
     // Of several: as many as there is room for, and how many more.
     for (const [from, all] of shapes) {
-      const list = [...all].filter(Boolean),
+      const list = [...all].filter(text => text && text !== '?'),
         some = count => list.slice(0, count).join(', ') + (count < list.length ? ` +${list.length - count}` : ''),
         text = list.map((_, i) => some(list.length - i)).find(one => width(c, one) <= WIDTH / 2 + 10),
         x = from.x + 7,
         y = from.row * this.pitch + HEIGHT / 2 + (this.pitch - HEIGHT) / 2 - 1;
       if (!text) continue;
-      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
-      ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
+      const wide = width(c, text),
+        place = [x, x - 14 - wide].find(left => !this.isTaken(from.row + 1, left, left + wide));
+      if (place === undefined) continue;
+      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, place, y));
+      ((c.fillStyle = this.colours.soft), c.fillText(text, place, y));
     }
+  }
+  /** Is what is said of constants above the nodes of a row? */
+  isTaken(row, left, right) {
+    const { nodes, byRow } = this.display,
+      [begin, end] = this.display.between(row, row);
+    for (let i = begin; i < end; ++i) {
+      const node = nodes[byRow[i]];
+      if (left < node.x - 4 && right > node.x - node.w / 2 + 8 && this.constants(node).length) return true;
+    }
+    return false;
   }
 
   drawNodes(c, scale) {

@@ -56,12 +56,14 @@ const last = name => name.split(';')[0];
 const fusedActivation = options => /fused_activation_function=(\w+)/.exec(options)?.[1] ?? '';
 const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(options)?.[1] ?? 1);
 
+/** The kind; in a node there is no room to say of each ONNX operator that it is one. */
+const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
 /** The kind, and what is computed behind it. */
 function titleOf(graph, op) {
   const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
     known = (graph.titles ??= new Map());
   if (!known.has(key)) {
-    const kind = clean(graph.kind(op)),
+    const kind = shortKind(graph, op),
       activation = fusedActivation(graph.options(op));
     known.set(key, activation && activation !== 'NONE' ? `${kind} + ${activation}` : kind);
   }
@@ -121,13 +123,13 @@ function nodeOf(graph, node, row, x) {
 }
 
 /** Of operators that one node stands for, the one that is worth most. */
-export const mainOf = (graph, members) => members.find(item => /CONV|FULLY|MATMUL|LSTM/.test(graph.kind(item.index))) ?? members[0];
+export const mainOf = (graph, members) => members.find(item => /CONV|FULLY|MATMUL|GEMM|LSTM/i.test(graph.kind(item.index))) ?? members[0];
 /** "CONV_2D + MUL + ADD", the one that is worth most first, with how often each is there. */
 function kindsOf(graph, members) {
   const counts = new Map(),
     main = mainOf(graph, members);
   for (const { index } of [main, ...members.filter(item => item !== main)]) {
-    const kind = clean(graph.kind(index));
+    const kind = shortKind(graph, index);
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return [...counts].map(([kind, count]) => (count > 1 ? `${count} ${kind}` : kind)).join(' + ');

@@ -88,6 +88,7 @@ export class Summary {
     ];
     if (from) {
       const sentence = (title, key, words, unit) => {
+        if (from[key] === undefined) return h('b', {}, unit(Number(to[key])) + title);
         const [a, b] = [Number(from[key]), Number(to[key])];
         return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
       };
