@@ -1,7 +1,7 @@
 // The page: what is selected, and who has to know.
 import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
-import { PITCH, displayOf } from './place.js';
+import { COLUMN, PITCH, displayOf } from './place.js';
 import { inColumn, layered } from './layers.js';
 import { foldingOf } from './folding.js';
 import { Pane } from './graph.js';
@@ -192,8 +192,11 @@ class App {
       displays = this.isPair() ? layered(bare, room) : displays.flatMap((one, i) => (isBroad[i] ? layered([bare[i]], room) : [one]));
     }
     if (this.column) {
-      const wide = Math.round(Math.min(Math.max(Math.min(...all.map(([pane]) => pane.size()[0])) / 0.5 - 70, 200), 420));
-      displays = this.isPair() ? inColumn(displays, wide) : displays.flatMap(display => inColumn([display], wide));
+      // Where there is room, shapes are between them.
+      const narrowest = Math.min(...all.map(([pane]) => pane.size()[0])),
+        wide = Math.round(Math.min(Math.max(narrowest / 0.5 - 70, 200), 420)),
+        pitch = narrowest < 500 ? COLUMN : PITCH;
+      displays = this.isPair() ? inColumn(displays, wide, pitch) : displays.flatMap(display => inColumn([display], wide, pitch));
     }
     for (const { nodes } of displays)
       for (const node of nodes) if (node.state === 'group') node.figures = this.measured.figuresOf(node.members);

@@ -443,7 +443,7 @@ export class Pane {
       right: x + width / 2 / across + WIDTH,
     };
     this.drawEdges(c, scale);
-    if (scale >= LABELS && !this.display.column) this.drawShapes(c, scale);
+    if (scale >= LABELS && this.pitch >= PITCH) this.drawShapes(c, scale);
     this.drawNodes(c, scale);
     if (isPicture) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);

@@ -1,8 +1,6 @@
 // Places of displays, of one or of two that stand side by side: in layers as broad as a pane, or one node below the other.
 import { BESIDE, Display, GAP, HEIGHT, LANES, LONGEST, WIDTH, besides, finish, lanesOf } from './place.js';
 
-const COLUMN = 48; // as PITCH, where nodes stand one below the other
-
 /**
  * What places of displays are sorted by, as they are computed: those of the first display have its order; what the second one has
  * besides is below what it uses. What stands at one place of two displays is one. {rows: places in their order, of: by display and node}
@@ -237,13 +235,13 @@ function spread(items, wish, gap, x) {
     }
 }
 
-/** The nodes of displays one below the other, for panes that have no room beside a node. `wide`: of a node. */
-export function inColumn(displays, wide) {
+/** The nodes of displays one below the other, for panes that have no room beside a node. `wide`: of a node; `pitch`: from one to the next. */
+export function inColumn(displays, wide, pitch) {
   const { count, at, of } = orderOf(displays);
   return displays.map((display, side) => {
     const nodes = display.nodes.map((node, i) => Object.assign(node, { row: at.get(of[side][i]), x: 0, dy: 0, w: wide, h: HEIGHT }));
     lanesBeside(nodes, display.edges, -wide / 2);
-    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch: COLUMN, column: true, past: display.past });
+    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch, column: true, past: display.past });
   });
 }
 /** A line that passes rows goes down at the left: one lane for all that leave a node. */

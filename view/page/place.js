@@ -3,7 +3,8 @@ import { clean, keyOf } from './data.js';
 
 export const WIDTH = 200,
   HEIGHT = 40,
-  PITCH = 62,
+  PITCH = 62, // from one row to the next
+  COLUMN = 48, // the same, where nodes stand one below the other in a narrow pane
   GAP = 24, // between nodes of a row
   BESIDE = 120, // WIDTH, GAP and BESIDE as in view/Layout.h
   LONGEST = 48,

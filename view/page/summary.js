@@ -293,7 +293,9 @@ export class Summary {
       : [];
   }
   notes() {
-    return this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)));
+    const { notes, proof, map } = this.model.data,
+      isProved = proof?.violations.length === 0 && !map?.doubts?.length;
+    return notes.map(note => h('p', { class: isProved ? 'soft' : 'bad' }, clean(`${note[0].toUpperCase()}${note.slice(1)}.`)));
   }
   hints() {
     const missing = [];
