@@ -65,6 +65,15 @@ cmp seen.html a/seen.html || fail "optimize --view writes another page than orig
 says 'timed.html shows both' origo optimize --view --profile --no-run fresh.tflite timed.circle
 (($(stat -c %s timed.html) > $(stat -c %s seen.html))) || fail "optimize --view --profile shows no times"
 refused 'origo optimize: error: --profile is for the page' origo optimize --profile fresh.tflite timed.circle
+# A browser opens it where somebody sits at a terminal with a screen; it goes on when the terminal is gone.
+mkdir screen
+for opener in xdg-open open; do
+  printf '#!/bin/sh\nsleep 1\nprintf "%%s" "$1" >>"%s/opened"\n' "$PWD" >screen/$opener && chmod +x screen/$opener
+done
+PATH=$PWD/screen:$PATH DISPLAY=:0 origo optimize --view --no-run fresh.tflite unseen.circle >/dev/null 2>&1 # nobody looks
+PATH=$PWD/screen:$PATH DISPLAY=:0 script -qec 'origo optimize --view --no-run fresh.tflite seen.circle' /dev/null >/dev/null </dev/null
+for ((i = 0; i < 100; ++i)); do [[ -s opened ]] && break; sleep 0.1; done
+[[ -s opened && $(<opened) == "$PWD/seen.html" ]] || fail "optimize --view does not open seen.html alone"
 [[ -z $(find "${TMPDIR:-/tmp}" -maxdepth 1 \( -name 'origo-*.history' -o -name 'origo-profile*' \) -newer net.tflite) ]] || fail "optimize --view leaves files behind"
 
 says 'net.tflite -> net.dynamic.tflite' origo quantize net.tflite

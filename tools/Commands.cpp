@@ -145,7 +145,9 @@ void openPage(const std::string &page) {
   if (llvm::sys::fs::make_absolute(path))
     return;
   std::optional<llvm::StringRef> nothing[] = {"", "", ""};
-  llvm::sys::ExecuteNoWait(*program, {*program, path}, std::nullopt, nothing);
+  // It outlives the terminal.
+  llvm::sys::ExecuteNoWait(*program, {*program, path}, std::nullopt, nothing, 0, nullptr, nullptr, nullptr,
+                           /*DetachProcess=*/true);
 }
 
 /// Writes the page of a model and of its source, which may be empty. `profiles`: with what each operator takes here.

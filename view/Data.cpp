@@ -396,6 +396,7 @@ public:
 
 private:
   const PageContents &contents;
+  uint64_t elementsShown = 0;
   std::string text;
   llvm::raw_string_ostream os;
   llvm::StringMap<uint32_t> strings;
@@ -505,6 +506,7 @@ private:
     os << "{\"file\":" << id(file) << ",\"format\":" << id(format);
     if (page)
       about(*page);
+    elementsShown = elementsThatFit(graphs);
     // Key, subgraph, and names and tensors of inputs and of outputs.
     column("signatures", signatures, [&](const origin::SourceSignature &row) {
       auto entries = [&](const auto &list) {
@@ -668,16 +670,37 @@ private:
           [&](const Tensor &tensor) { numbers(histogramOf(*tensor.metrics->value, *tensor.metrics->statistics, 32)); });
   }
 
-  /// The first bytes of constants, as the file has them, and scales that are many.
+  /// The first elements of a constant, as the file has them.
+  static llvm::ArrayRef<uint8_t> bytesShown(const Value &value, uint64_t elements) {
+    bool isPlain = value.isConstant() && !value.compression && !value.externalBuffer && value.payload().hasBytes();
+    if (!isPlain || value.payload().size() == 0)
+      return {};
+    return value.payload().bytes().take_front(elements * bitsPerElement(value.type).value_or(64) / 8);
+  }
+
+  /// As many of each constant as Netron shows; where many are large, as many as a page has room for in all.
+  uint64_t elementsThatFit(const std::vector<Graph> &graphs) const {
+    uint64_t operators = 0, elements = 10000;
+    for (const Graph &graph : graphs)
+      operators += graph.ops.size();
+    uint64_t room = 1'000'000 - std::min<uint64_t>(85 * operators, 900'000);
+    auto bytes = [&] {
+      uint64_t sum = 0;
+      for (const Graph &graph : graphs)
+        for (const Graph::Tensor &tensor : graph.tensors)
+          if (tensor.metrics)
+            sum += bytesShown(*tensor.metrics->value, elements).size();
+      return sum;
+    };
+    while (elements > 8 && bytes() > (contents.source ? room / 2 : room))
+      elements = elements * 7 / 8;
+    return elements;
+  }
+
+  /// The first elements of constants, and scales that are many.
   void values(const Graph &graph) {
     using Tensor = Graph::Tensor;
-    constexpr size_t most = 1000;
-    auto bytesOf = [](const Tensor &tensor) {
-      const Value &value = *tensor.metrics->value;
-      bool isPlain = value.isConstant() && !value.compression && !value.externalBuffer && value.payload().hasBytes();
-      uint64_t size = isPlain ? value.payload().size() : 0, bits = bitsPerElement(value.type).value_or(64);
-      return size ? value.payload().bytes().take_front(most * bits / 8) : llvm::ArrayRef<uint8_t>();
-    };
+    auto bytesOf = [&](const Tensor &tensor) { return bytesShown(*tensor.metrics->value, elementsShown); };
     rare(
         "values", graph.tensors, [&](const Tensor &tensor) { return !bytesOf(tensor).empty(); },
         [&](const Tensor &tensor) {
@@ -700,10 +723,10 @@ private:
         "scales", graph.tensors, [&](const Tensor &tensor) { return scalesOf(tensor) != nullptr; },
         [&](const Tensor &tensor) {
           os << '[';
-          list(scalesOf(tensor)->scale.take_front(most),
+          list(scalesOf(tensor)->scale.take_front(elementsShown),
                [&](float scale) { os << (std::isfinite(scale) ? shortestFloat(scale) : "null"); });
           os << ',';
-          numbers(scalesOf(tensor)->zeroPoint.take_front(most));
+          numbers(scalesOf(tensor)->zeroPoint.take_front(elementsShown));
           os << ']';
         });
   }

@@ -155,8 +155,9 @@ private:
     }
   }
 
-  /// The node of the source whose place one of the result takes, if it is free and below what it uses.
-  uint32_t wishOf(uint32_t node) const {
+  /// The node of the source whose place one of the result takes, if it is free and below what it uses: of several the
+  /// last that is above `limit`, where one is.
+  uint32_t wishOf(uint32_t node, uint32_t limit = nowhere) const {
     if (node < result.inputs)
       return node < source.inputs ? node : nowhere;
     node -= result.inputs;
@@ -165,16 +166,25 @@ private:
       return node < source.outputs ? source.inputs + source.operators + node : nowhere;
     }
     const auto &origins = pairing.origins[node];
+    uint32_t last = nowhere;
     for (size_t i = origins.size(); i-- > 0;)
-      if (source.host[origins[i]] == nowhere)
-        return standsFor[source.inputs + origins[i]];
-    return nowhere;
+      if (source.host[origins[i]] == nowhere) {
+        uint32_t place = standsFor[source.inputs + origins[i]];
+        if (place < limit)
+          return place;
+        last = last == nowhere ? place : last;
+      }
+    return last;
   }
 
   void placeResult() {
     keys.resize(result.nodes());
     isNew.assign(result.nodes(), false);
     std::vector<bool> taken(source.nodes());
+    // Who uses one that was merged from several is not to be below the last of these.
+    std::vector<uint32_t> limit(result.nodes(), nowhere);
+    for (auto [from, to] : result.edges)
+      limit[from] = std::min(limit[from], wishOf(to));
     size_t edge = 0;
     for (uint32_t node = 0; node < result.nodes(); ++node) {
       Key above = {0, 0};
@@ -186,8 +196,13 @@ private:
         }
       if (isBeside(result, node))
         continue;
-      uint32_t wish = wishOf(node);
-      isNew[node] = wish == nowhere || taken[wish] || (hasAbove && Key{wish, 0} <= above);
+      auto isFree = [&](uint32_t wish) {
+        return wish != nowhere && !taken[wish] && (!hasAbove || above < Key{wish, 0});
+      };
+      uint32_t wish = wishOf(node, limit[node]);
+      if (!isFree(wish))
+        wish = wishOf(node);
+      isNew[node] = !isFree(wish);
       if (!isNew[node]) {
         keys[node] = {wish, 0};
         taken[wish] = true;

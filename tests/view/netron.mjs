@@ -8,7 +8,7 @@ import { realpathSync } from 'node:fs';
 import { launch, open, rest, root, tool } from './browser.mjs';
 
 const { netron } = await import(`${root}/tests/viewers/reader.mjs`);
-const [what, only = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', wanted = thorough ? Infinity : 10, elements = 1000;
+const [what, only = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', wanted = thorough ? Infinity : 10, elements = 10000, least = 1000; // of a constant: Netron shows so many, and a page so many at least where it has not room for all
 const read = netron(new URL('../netron', import.meta.url).pathname);
 const sweep = `source '${root}/tests/folder.sh'; ORIGO_THOROUGH=1 swept ${what} 1`;
 const files = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n').filter(file => file.endsWith('.tflite') && !/\/(mini|recipes)\//.test(file) && file.includes(only));
@@ -78,8 +78,8 @@ async function compare(name, file, model) {
       for (const [words, is] of ofTensor(tensor)) if (!near.includes(words)) fault(`tensor ${index} has the ${is} ${words}: ${text.slice(0, 300)}`);
       const list = elementsOf(tensor.initializer), said = /(?:Elements|The first [\d,]+ (?:stored )?elements?)\n(.*)/.exec(text)?.[1];
       if (!list.length) return;
-      const read = tensor.type.dataType === 'string' ? [...(said ?? '').matchAll(/"(.*?)"(?= |$)/g)].map(one => one[0]) : (said ?? '').split(' '), wrong = list.findIndex((value, i) => !isSame(read[i], value));
-      counts.elements += list.length;
+      const read = tensor.type.dataType === 'string' ? [...(said ?? '').matchAll(/"(.*?)"(?= |$)/g)].map(one => one[0]) : (said ?? '').split(' '), many = said?.length && list.length > least ? Math.max(least, Math.min(read.length, list.length)) : list.length, wrong = list.slice(0, many).findIndex((value, i) => !isSame(read[i], value));
+      counts.elements += many;
       if (wrong >= 0) fault(`element ${wrong} of tensor ${index} (${tensor.type}) is ${list[wrong]}: ${read[wrong]}`);
     });
   });

@@ -784,7 +784,7 @@ tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', 'net.tfl
 tool('origin-view', 'bare.circle', 'net.tflite', '-o', 'guess.html');
 const guess = await open(browser, `${here}/guess.html`);
 assert.match(await guess.textContent('#proof'), /checked against both files/);
-assert.match(await guess.textContent('#panel'), /no origin map ties these files: it was inferred from what operators compute, as origo infer does; 65 of 65 operators are related to the source, 65 proved/);
+assert.match(await guess.textContent('#panel'), /No origin map ties these files: it was inferred from what operators compute, as origo infer does; 65 of 65 operators are related to the source, 65 proved/);
 await guess.evaluate(() => origo.select({ side: 'result', type: 'op', graph: 0, index: 3 }));
 assert.match(await guess.textContent('#panel'), /Its origins were inferred, and proved/);
 const guessed = await guess.evaluate(() => Array.from({ length: 65 }, (_, index) => origo.links.origins({ side: 'result', type: 'op', graph: 0, index })));

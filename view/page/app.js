@@ -1,7 +1,8 @@
 // The page: what is selected, and who has to know.
 import { Model, clean, keyOf, quoted, sameItem, unpack } from './data.js';
 import { Links } from './links.js';
-import { PITCH, displayOf, inColumn, layered } from './place.js';
+import { COLUMN, PITCH, displayOf } from './place.js';
+import { inColumn, layered } from './layers.js';
 import { foldingOf } from './folding.js';
 import { Pane } from './graph.js';
 import { Table, download, h } from './table.js';
@@ -123,7 +124,9 @@ class App {
       button('⤢', 'All of it', () => this.fit(side.name)),
     );
     const frame = h('div', { class: 'frame' });
-    place.append(...[head, side.graphs.length > 1 ? tabs : null, frame].filter(Boolean));
+    // On both sides or on none, so that graphs begin at one height.
+    const hasTabs = [this.model.source, this.model.result].some(one => one?.graphs.length > 1);
+    place.append(...[head, hasTabs ? tabs : null, frame].filter(Boolean));
     const pane = (this.panes[side.name] = new Pane(
       frame,
       `${side.name === 'source' ? 'Source' : 'Result'} graph. Arrow keys go along it, Enter goes to the other side. ` +
@@ -177,19 +180,23 @@ class App {
     if (!this.isReady) return;
     this.past = this.panes.source ? this.pastOf(this.shown.result) : null;
     const folded = $('fused').checked && !this.past && (!this.panes.source || this.isPair()),
-      all = [];
-    for (const [name, pane] of Object.entries(this.panes)) {
-      const graph = this.model.side(name).graphs[this.shown[name]],
-        groupOf = this.groupOf(graph);
-      const display = name === 'result' && this.past ? this.past.display : displayOf(graph, folded, groupOf);
-      all.push([pane, graph, display, !!groupOf]);
+      all = Object.entries(this.panes).map(([name, pane]) => [pane, this.model.side(name).graphs[this.shown[name]]]),
+      groups = all.map(([, graph]) => this.groupOf(graph)),
+      room = $('scopes').checked ? Math.min(...all.map(([pane]) => pane.room())) : Infinity,
+      each = groupOf =>
+        all.map(([pane, graph], i) => (pane.side === 'result' && this.past ? this.past.display : displayOf(graph, folded, groups[i] ?? groupOf)));
+    let displays = each();
+    const isBroad = displays.map((one, i) => !!groups[i] || (one.right - one.left > room && one.nodes.length < 3000));
+    if (isBroad.some(Boolean) && !this.past && !this.column) {
+      const bare = groups.every(Boolean) ? displays : each(() => null);
+      displays = this.isPair() ? layered(bare, room) : displays.flatMap((one, i) => (isBroad[i] ? layered([bare[i]], room) : [one]));
     }
-    let displays = all.map(row => row[2]);
-    if (all.some(row => row[3]) && !this.past && !this.column)
-      displays = this.isPair() ? layered(displays) : displays.flatMap((display, i) => (all[i][3] ? layered([display]) : [display]));
     if (this.column) {
-      const wide = Math.round(Math.min(Math.max(Math.min(...all.map(([pane]) => pane.size()[0])) / 0.5 - 70, 200), 420));
-      displays = this.isPair() ? inColumn(displays, wide) : displays.flatMap(display => inColumn([display], wide));
+      // Where there is room, shapes are between them.
+      const narrowest = Math.min(...all.map(([pane]) => pane.size()[0])),
+        wide = Math.round(Math.min(Math.max(narrowest / 0.5 - 70, 200), 420)),
+        pitch = narrowest < 500 ? COLUMN : PITCH;
+      displays = this.isPair() ? inColumn(displays, wide, pitch) : displays.flatMap(display => inColumn([display], wide, pitch));
     }
     for (const { nodes } of displays)
       for (const node of nodes) if (node.state === 'group') node.figures = this.measured.figuresOf(node.members);
@@ -673,10 +680,10 @@ class App {
       result = data.resultTotals,
       source = data.sourceTotals;
     const total = (name, unit, title, text) => {
-      const from = source && percent(Number(source[name]), Number(result[name]));
+      const from = source?.[name] !== undefined && percent(Number(source[name]), Number(result[name]));
       return h(
         'span',
-        { title: `${title}: ${result[name]}${source ? `; of the source ${source[name]}` : ''}` },
+        { title: `${title}: ${result[name]}${source?.[name] === undefined ? '' : `; of the source ${source[name]}`}` },
         h('b', { id: `total-${name}` }, text(Number(result[name]))),
         ` ${unit}`,
         from ? h('span', { class: `change${from.startsWith('+') ? ' more' : ''}` }, ` ${from}`) : null,

@@ -153,6 +153,8 @@ export class Model {
       };
     this.result = side('result');
     this.source = side('source');
+    // What ONNX operators compute and need is counted by nobody.
+    if (this.source?.format === 'onnx') for (const name of ['macs', 'live_bytes']) delete data.sourceTotals?.[name];
     // Of an inferred map: operators of which not everything was proved.
     for (const [graph, op, word] of data.map?.doubts ?? [])
       if (this.result.graphs[graph]) (this.result.graphs[graph].doubts ??= {})[op] = this.strings[word];

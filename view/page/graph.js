@@ -46,6 +46,10 @@ export class Pane {
     const width = this.canvas.clientWidth || 1;
     return [width - this.strip(), this.canvas.clientHeight || 1];
   }
+  /** Units across that can be read. */
+  room() {
+    return (this.size()[0] - 16) / LABELS;
+  }
   strip() {
     return this.canvas.clientWidth >= 260 ? 38 : 9;
   }
@@ -83,18 +87,20 @@ export class Pane {
       top = Infinity,
       bottom = -Infinity;
     const list = [];
+    let beyond = 0; // are in its rows, and not in it
     for (let i = begin; i < end; ++i) {
       const node = nodes[byRow[i]],
         x = Math.abs(node.x - view.x) + node.w / 2,
         y = node.row * this.pitch + node.dy;
-      if (x * view.scale > width / 2 || (Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
+      if ((Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
+      if (x * view.scale > width / 2 && ++beyond) continue;
       list.push(byRow[i]);
       ((left = Math.min(left, node.x - node.w / 2)),
         (right = Math.max(right, node.x + node.w / 2)),
         (top = Math.min(top, y - node.h / 2)),
         (bottom = Math.max(bottom, y + node.h / 2)));
     }
-    return { list, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
+    return { list, beyond, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
   }
   /**
    * The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. What it
@@ -110,7 +116,7 @@ export class Pane {
       Math.min(
         height / (Math.min(rows, 13) * this.pitch + 20),
         Math.max(width / (wide + 20), 0.75),
-        width < 500 ? 1.8 : Math.max(3, width / 240),
+        width < 400 ? 1.8 : Math.max(3, width / 240),
       ),
       least,
     );
@@ -122,7 +128,8 @@ export class Pane {
             // Of a few nodes none is to be cut off, even where they are broad and low.
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
-        const score = Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length;
+        const score =
+          Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length - (seen.some(one => one.beyond) ? 12 : 0);
         if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
@@ -436,7 +443,7 @@ export class Pane {
       right: x + width / 2 / across + WIDTH,
     };
     this.drawEdges(c, scale);
-    if (scale >= LABELS && !this.display.column) this.drawShapes(c, scale);
+    if (scale >= LABELS && this.pitch >= PITCH) this.drawShapes(c, scale);
     this.drawNodes(c, scale);
     if (isPicture) return;
     c.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -543,15 +550,28 @@ export class Pane {
     }
     // Of several: as many as there is room for, and how many more.
     for (const [from, all] of shapes) {
-      const list = [...all].filter(Boolean),
+      const list = [...all].filter(text => text && text !== '?'),
         some = count => list.slice(0, count).join(', ') + (count < list.length ? ` +${list.length - count}` : ''),
         text = list.map((_, i) => some(list.length - i)).find(one => width(c, one) <= WIDTH / 2 + 10),
         x = from.x + 7,
         y = from.row * this.pitch + HEIGHT / 2 + (this.pitch - HEIGHT) / 2 - 1;
       if (!text) continue;
-      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, x, y));
-      ((c.fillStyle = this.colours.soft), c.fillText(text, x, y));
+      const wide = width(c, text),
+        place = [x, x - 14 - wide].find(left => !this.isTaken(from.row + 1, left, left + wide));
+      if (place === undefined) continue;
+      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, place, y));
+      ((c.fillStyle = this.colours.soft), c.fillText(text, place, y));
     }
+  }
+  /** Is what is said of constants above the nodes of a row? */
+  isTaken(row, left, right) {
+    const { nodes, byRow } = this.display,
+      [begin, end] = this.display.between(row, row);
+    for (let i = begin; i < end; ++i) {
+      const node = nodes[byRow[i]];
+      if (left < node.x - 4 && right > node.x - node.w / 2 + 8 && this.constants(node).length) return true;
+    }
+    return false;
   }
 
   drawNodes(c, scale) {
@@ -682,12 +702,22 @@ export class Pane {
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
       title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, 'front') : titleIn(c, node.title, room - note);
-    put(this.distinct(c, title, node.title, room - note, node), node.title, middle, big, room - note);
+    const head = this.distinct(c, title, node.title, room - note, node);
+    put(head, node.title, middle, big, room - note);
+    const end = Math.min(width(c, head), room - note) + 8;
     if (note) {
       c.font = `${big}px ${face}`;
       c.textAlign = 'right';
       c.fillText(said, x + w - 8, middle);
       c.textAlign = 'left';
+    }
+    // Where there is one line, the name stands behind the kind.
+    if (!two && node.subtitle && (room - note - end) * scale > 40) {
+      c.font = `${small}px ${face}`;
+      const beside = room - note - end,
+        text = this.distinct(c, shorten(c, node.subtitle, beside, 'front'), node.subtitle, beside, node);
+      c.fillText(text, left + end, middle, beside);
+      this.written.push({ text, full: node.subtitle, size: small * scale, node });
     }
     if (two) {
       c.font = `${small}px ${face}`;

@@ -201,7 +201,7 @@ export class Measured {
               },
               {
                 title: 'Layer',
-                width: 'minmax(150px, 1fr)',
+                width: 'minmax(130px, 1fr)',
                 end: true,
                 of: row => (first(row) && graphOf(row) ? clean(graphOf(row).opName(row.operators[0]).split(';')[0]) : row.label),
               },
@@ -227,7 +227,14 @@ export class Measured {
       const rows = [...this.errors].map(([id, values]) => ({ item: this.model.sourceItem('tensor', id), id, values }));
       const own = this.ownFigure(),
         figures = [own, ...this.figures.filter(name => name !== own).sort((a, b) => b.startsWith('inherited') - a.startsWith('inherited'))],
-        figureOf = name => ({ title: name, width: '88px', numeric: true, of: row => row.values[name] ?? null });
+        figureOf = (name, i) => ({
+          title: i < 2 ? name.replace(/^(own|inherited) .*/, '$1') : name,
+          says: name,
+          width: ['76px', '82px'][i] ?? '88px',
+          numeric: true,
+          of: row => row.values[name] ?? null,
+          text: value => String(Number(value.toPrecision(3))),
+        });
       const madeBy = row => {
         const graph = this.model.graphOf(row.item),
           node = graph.maker[row.item.index];
@@ -240,15 +247,15 @@ export class Measured {
           make: table(
             'Errors of tensors of the source',
             [
-              ...figures.slice(0, 2).map(figureOf),
-              { title: 'Made by', width: '110px', of: row => clean(madeBy(row)) },
+              ...figures.map(figureOf).slice(0, 2),
+              { title: 'Made by', width: '96px', of: row => clean(madeBy(row)) },
               {
                 title: 'Tensor',
-                width: 'minmax(150px, 1fr)',
+                width: 'minmax(116px, 1fr)',
                 end: true,
                 of: row => clean(this.model.graphOf(row.item).tensorName(row.item.index)),
               },
-              ...figures.slice(2).map(figureOf),
+              ...figures.map(figureOf).slice(2),
               { title: '#', width: '44px', numeric: true, of: row => row.id },
             ],
             () => rows,
@@ -257,7 +264,7 @@ export class Measured {
             {
               sort: 0,
               note: figures[0].startsWith('own')
-                ? 'What each layer adds itself first; inherited is what its operands brought'
+                ? `${own.slice(4)}: what each layer adds itself first; inherited is what its operands brought`
                 : `By ${figures[0]}`,
             },
           ),

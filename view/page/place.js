@@ -3,13 +3,13 @@ import { clean, keyOf } from './data.js';
 
 export const WIDTH = 200,
   HEIGHT = 40,
-  PITCH = 62,
+  PITCH = 62, // from one row to the next
+  COLUMN = 48, // the same, where nodes stand one below the other in a narrow pane
+  GAP = 24, // between nodes of a row
+  BESIDE = 120, // WIDTH, GAP and BESIDE as in view/Layout.h
   LONGEST = 48,
   LANES = 46; // room for lines beside a column of nodes
-// WIDTH, and BESIDE, as in view/Layout.h
-const COLUMN = 48, // as PITCH, where nodes stand one below the other
-  BESIDE = 120,
-  CHIP = { w: 108, h: 18 };
+const CHIP = { w: 108, h: 18 };
 
 /**
  * nodes: {row, dy, x, w, h, title, subtitle, item, node, state, members}
@@ -57,12 +57,14 @@ const last = name => name.split(';')[0];
 const fusedActivation = options => /fused_activation_function=(\w+)/.exec(options)?.[1] ?? '';
 const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(options)?.[1] ?? 1);
 
+/** The kind; in a node there is no room to say of each ONNX operator that it is one. */
+const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
 /** The kind, and what is computed behind it. */
 function titleOf(graph, op) {
   const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
     known = (graph.titles ??= new Map());
   if (!known.has(key)) {
-    const kind = clean(graph.kind(op)),
+    const kind = shortKind(graph, op),
       activation = fusedActivation(graph.options(op));
     known.set(key, activation && activation !== 'NONE' ? `${kind} + ${activation}` : kind);
   }
@@ -102,7 +104,7 @@ function nodeOf(graph, node, row, x) {
       calls: graph.callees(op),
       title: titleOf(graph, op) + (graph.doubts?.[op] ? ' ?' : ''),
       detail: kernelOf(graph, op),
-      subtitle: clean(last(graph.opName(op))),
+      subtitle: clean(last(graph.opName(op))) || `#${op}`,
       item: { ...at, type: 'op', index: op },
     };
   }
@@ -122,13 +124,13 @@ function nodeOf(graph, node, row, x) {
 }
 
 /** Of operators that one node stands for, the one that is worth most. */
-export const mainOf = (graph, members) => members.find(item => /CONV|FULLY|MATMUL|LSTM/.test(graph.kind(item.index))) ?? members[0];
+export const mainOf = (graph, members) => members.find(item => /CONV|FULLY|MATMUL|GEMM|LSTM/i.test(graph.kind(item.index))) ?? members[0];
 /** "CONV_2D + MUL + ADD", the one that is worth most first, with how often each is there. */
 function kindsOf(graph, members) {
   const counts = new Map(),
     main = mainOf(graph, members);
   for (const { index } of [main, ...members.filter(item => item !== main)]) {
-    const kind = clean(graph.kind(index));
+    const kind = shortKind(graph, index);
     counts.set(kind, (counts.get(kind) ?? 0) + 1);
   }
   return [...counts].map(([kind, count]) => (count > 1 ? `${count} ${kind}` : kind)).join(' + ');
@@ -228,7 +230,7 @@ export function displayOf(graph, folded, groupOf) {
 }
 
 /** What stands beside another: two upon each other, at the left. `hostOf(op)`: the node that shows an operator. */
-function besides(nodes, hostOf) {
+export function besides(nodes, hostOf) {
   const lists = new Map();
   for (const node of nodes)
     if (node.state === 'beside') {
@@ -245,7 +247,7 @@ function besides(nodes, hostOf) {
       }),
     );
 }
-const lanesOf = nodes => {
+export const lanesOf = nodes => {
   const lanes = new Map();
   for (const node of nodes)
     if (node.state !== 'beside') {
@@ -254,7 +256,7 @@ const lanesOf = nodes => {
     }
   return lanes;
 };
-function finish(edge, nodes, lanes) {
+export function finish(edge, nodes, lanes) {
   const from = nodes[edge.from],
     to = nodes[edge.to];
   if (from.state === 'beside') {
@@ -289,7 +291,7 @@ export function settle(nodes, edges, hostOf) {
     list.sort((a, b) => nodes[a].x - nodes[b].x || a - b);
     let end = -Infinity,
       moved = 0;
-    for (const i of list) end = nodes[i].x = Math.max(nodes[i].x, end + WIDTH + 24 + Math.ceil((room.get(i) ?? 0) / BESIDE) * BESIDE);
+    for (const i of list) end = nodes[i].x = Math.max(nodes[i].x, end + WIDTH + GAP + Math.ceil((room.get(i) ?? 0) / BESIDE) * BESIDE);
     for (const i of list) moved += nodes[i].x - wished[i];
     for (const i of list) nodes[i].x -= moved / list.length;
   }
@@ -297,206 +299,6 @@ export function settle(nodes, edges, hostOf) {
   const lanes = lanesOf(nodes);
   for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
   return new Display(nodes, edges);
-}
-
-/**
- * What places of displays are sorted by, as they are computed: those of the first display have its order; what the second one has
- * besides is below what it uses. What stands at one place of two displays is one. {rows: places in their order, of: by display and node}
- */
-function orderOf(displays) {
-  const rows = new Map(), // place → what it is sorted by
-    compare = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-  const of = displays.map(({ nodes, preds }, side) => {
-    const own = new Set(),
-      keys = nodes.map(() => null),
-      order = nodes.map((_, i) => i).sort((a, b) => nodes[a].order - nodes[b].order),
-      places = [];
-    order.forEach((i, at) => {
-      const node = nodes[i],
-        above = preds[i].reduce(
-          (most, from) => (keys[from] && nodes[from].state !== 'group' && (!most || compare(keys[from], most) > 0) ? keys[from] : most),
-          null,
-        );
-      let place = node.state === 'beside' ? `${node.order}b${side}` : node.place;
-      const known = rows.get(place);
-      if (side === 0 && !known) rows.set(place, [node.last, 0, 0]);
-      else if (own.has(place) || !known || (node.state !== 'group' && above && compare(known, above) <= 0)) {
-        place = `${side}.${i}`;
-        rows.set(place, above ? [above[0], above[1] || at + 1, above[2] + 1] : [node.state === 'io' && at ? Infinity : -1, at + 1, 0]);
-      }
-      own.add(place);
-      keys[i] = rows.get(place);
-      places[i] = place;
-    });
-    return places;
-  });
-  const sorted = [...rows.keys()].sort((a, b) => compare(rows.get(a), rows.get(b)));
-  return { count: sorted.length, at: new Map(sorted.map((place, i) => [place, i])), of };
-}
-
-/** Displays of groups in layers: what stands at one place of two of them does so here too. */
-export function layered(displays) {
-  const { count, at, of } = orderOf(displays),
-    above = Array.from({ length: count }, () => new Set()),
-    below = Array.from({ length: count }, () => new Set()),
-    ways = [],
-    room = new Float64Array(count),
-    isShown = new Uint8Array(count);
-  displays.forEach(({ nodes, edges, hostOf }, side) => {
-    const placeOf = node => at.get(of[side][node]),
-      beside = new Map();
-    nodes.forEach((node, i) => {
-      if (node.state !== 'beside') return (isShown[placeOf(i)] = 1);
-      const host = placeOf(hostOf(node.host));
-      beside.set(host, (beside.get(host) ?? 0) + 1);
-    });
-    for (const [host, chips] of beside) room[host] = Math.max(room[host], Math.ceil(chips / 2) * BESIDE);
-    for (const { from, to } of edges) {
-      const [a, b] = [placeOf(from), placeOf(to)];
-      if (a !== b && nodes[from].state !== 'beside') ways.push([a, b]);
-    }
-  });
-  const order = untangled(count, ways),
-    rank = new Int32Array(count);
-  order.forEach((item, i) => (rank[item] = i));
-  for (const [a, b] of ways) if (rank[a] < rank[b]) (above[b].add(a), below[a].add(b));
-  const row = new Int32Array(count),
-    x = new Float64Array(count);
-  for (const i of order) for (const from of above[i]) row[i] = Math.max(row[i], row[from] + 1);
-  // What uses nothing stands above its first user.
-  for (const i of order.toReversed())
-    if (!above[i].size && below[i].size) row[i] = Math.max(Math.min(...[...below[i]].map(to => row[to])) - 1, 0);
-  const rows = [];
-  for (let i = 0; i < count; ++i) if (isShown[i]) (rows[row[i]] ??= []).push(i);
-  const list = rows.filter(Boolean),
-    gap = (a, b) => WIDTH + 24 + room[b];
-  list.forEach((items, i) => {
-    let end = 0;
-    items.forEach((item, k) => ((row[item] = i), (x[item] = k ? (end += gap(items[k - 1], item)) : 0)));
-    for (const item of items) x[item] -= end / 2;
-  });
-  const sweeps = count > 2000 ? 4 : 16;
-  for (let sweep = 0; sweep < sweeps; ++sweep)
-    for (let i = 0; i < list.length; ++i) {
-      const items = list[sweep % 2 ? list.length - 1 - i : i],
-        wish = new Map(),
-        late = sweep + 4 >= sweeps;
-      for (const item of items) {
-        const near = late ? [...above[item], ...below[item]] : [...(sweep % 2 ? below : above)[item]];
-        wish.set(item, near.length ? near.reduce((sum, other) => sum + x[other], 0) / near.length : x[item]);
-      }
-      if (!late) items.sort((a, b) => wish.get(a) - wish.get(b) || a - b);
-      spread(items, wish, gap, x);
-    }
-  // What is a chain is straight.
-  for (const items of list) {
-    const isOnly = item => above[item].size === 1 && below[[...above[item]][0]].size === 1;
-    spread(items, new Map(items.map(item => [item, isOnly(item) ? x[[...above[item]][0]] : x[item]])), gap, x);
-  }
-  return displays.map((display, side) => {
-    const { nodes, edges } = display;
-    nodes.forEach((node, i) => {
-      const place = at.get(of[side][i]);
-      ((node.row = row[place]), (node.x = Math.round(x[place])));
-    });
-    besides(nodes, display.hostOf);
-    const lanes = lanesOf(nodes);
-    for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
-    return Object.assign(new Display(nodes, edges), { rows: list.length, hostOf: display.hostOf });
-  });
-}
-/** An order in which as few ways as may be lead back: groups may use each other. Where none is free, one of a circle goes. */
-function untangled(count, ways) {
-  const missing = new Int32Array(count),
-    users = Array.from({ length: count }, () => []),
-    uses = Array.from({ length: count }, () => []),
-    order = [],
-    isDone = new Uint8Array(count),
-    heap = [];
-  const push = item => {
-    let at = heap.push(item) - 1;
-    for (let up; at && heap[(up = (at - 1) >> 1)] > heap[at]; at = up) [heap[at], heap[up]] = [heap[up], heap[at]];
-  };
-  const pop = () => {
-    const top = heap[0],
-      end = heap.pop();
-    if (heap.length) heap[0] = end;
-    for (let at = 0, down; (down = 2 * at + 1) < heap.length; at = down) {
-      if (down + 1 < heap.length && heap[down + 1] < heap[down]) ++down;
-      if (heap[at] <= heap[down]) break;
-      [heap[at], heap[down]] = [heap[down], heap[at]];
-    }
-    return top;
-  };
-  /** What waits for a circle, and is no part of it, stands behind it: so back from an item to the first that comes again. */
-  const onCircle = item => {
-    const path = new Map();
-    while (!path.has(item)) (path.set(item, path.size), (item = uses[item].find(from => !isDone[from]) ?? item));
-    return Math.min(...[...path].filter(row => row[1] >= path.get(item)).map(row => row[0]));
-  };
-  for (const [a, b] of ways) (++missing[b], users[a].push(b), uses[b].push(a));
-  for (let i = 0; i < count; ++i) if (!missing[i]) push(i);
-  for (let next = 0; order.length < count;) {
-    while (next < count && isDone[next]) ++next;
-    const item = heap.length ? pop() : onCircle(next);
-    if (isDone[item]) continue;
-    isDone[item] = 1;
-    order.push(item);
-    for (const user of users[item]) if (--missing[user] === 0 && !isDone[user]) push(user);
-  }
-  return order;
-}
-/** As near to the wishes as order and distances allow: what would be out of order becomes a block at the mean of its wishes. */
-function spread(items, wish, gap, x) {
-  const blocks = [];
-  let offset = 0;
-  items.forEach((item, i) => {
-    if (i) offset += gap(items[i - 1], item);
-    blocks.push({ sum: wish.get(item) - offset, count: 1 });
-    while (blocks.length > 1 && blocks.at(-2).sum / blocks.at(-2).count > blocks.at(-1).sum / blocks.at(-1).count) {
-      const last = blocks.pop();
-      ((blocks.at(-1).sum += last.sum), (blocks.at(-1).count += last.count));
-    }
-  });
-  let i = 0;
-  offset = 0;
-  for (const block of blocks)
-    for (let n = 0; n < block.count; ++n, ++i) {
-      if (i) offset += gap(items[i - 1], items[i]);
-      x[items[i]] = block.sum / block.count + offset;
-    }
-}
-
-/** The nodes of displays one below the other, for panes that have no room beside a node. `wide`: of a node. */
-export function inColumn(displays, wide) {
-  const { count, at, of } = orderOf(displays);
-  return displays.map((display, side) => {
-    const nodes = display.nodes.map((node, i) => Object.assign(node, { row: at.get(of[side][i]), x: 0, dy: 0, w: wide, h: HEIGHT }));
-    lanesBeside(nodes, display.edges, -wide / 2);
-    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch: COLUMN, column: true, past: display.past });
-  });
-}
-/** A line that passes rows goes down at the left: one lane for all that leave a node. */
-function lanesBeside(nodes, edges, left) {
-  const ends = new Map(),
-    free = [],
-    lanes = new Map();
-  for (const { from, to } of edges)
-    if (nodes[to].row - nodes[from].row > 1 && nodes[to].row - nodes[from].row <= LONGEST)
-      ends.set(from, Math.max(ends.get(from) ?? 0, nodes[to].row));
-  for (const [from, end] of [...ends].sort((a, b) => nodes[a[0]].row - nodes[b[0]].row)) {
-    let lane = free.findIndex(row => row <= nodes[from].row);
-    if (lane < 0) lane = free.length;
-    if (9 * lane + 10 >= LANES) continue;
-    free[lane] = end;
-    lanes.set(from, left - 10 - 9 * lane);
-  }
-  for (const edge of edges) {
-    const span = nodes[edge.to].row - nodes[edge.from].row,
-      lane = lanes.get(edge.from);
-    edge.beside = false;
-    edge.route = span === 1 ? [] : span > 1 && span <= LONGEST && lane !== undefined ? new Array(span - 1).fill(lane) : null;
-  }
 }
 
 /** Around the nodes in the way of a straight line. */

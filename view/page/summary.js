@@ -88,6 +88,7 @@ export class Summary {
     ];
     if (from) {
       const sentence = (title, key, words, unit) => {
+        if (from[key] === undefined) return h('b', {}, unit(Number(to[key])) + title);
         const [a, b] = [Number(from[key]), Number(to[key])];
         return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
       };
@@ -292,7 +293,9 @@ export class Summary {
       : [];
   }
   notes() {
-    return this.model.data.notes.map(note => h('p', { class: 'bad' }, clean(note)));
+    const { notes, proof, map } = this.model.data,
+      isProved = proof?.violations.length === 0 && !map?.doubts?.length;
+    return notes.map(note => h('p', { class: isProved ? 'soft' : 'bad' }, clean(`${note[0].toUpperCase()}${note.slice(1)}.`)));
   }
   hints() {
     const missing = [];

@@ -20,7 +20,7 @@ export function download(blob, name) {
 
 const ROW = 22;
 
-const CHARACTER = 7.4; // pixels, about
+const LETTER = 6; // pixels that one takes at least
 
 /** The end of a name is what tells it from others; of what stands beside each other in a path, as much as there is room for. */
 export function endOf(text, characters) {
@@ -158,7 +158,9 @@ export class Table {
       );
     const top = this.scroller.scrollTop,
       high = this.scroller.clientHeight || 400;
-    this.rooms = [...this.head.children].map(cell => Math.floor((cell.clientWidth - 12) / CHARACTER));
+    this.pen ??= document.createElement('canvas').getContext('2d');
+    this.pen.font = getComputedStyle(this.body).font;
+    this.rooms = [...this.head.children].map(cell => cell.clientWidth - 12);
     const first = Math.max(Math.floor(top / ROW) - 4, 0),
       end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
     this.body.replaceChildren(...Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.row(first + i)));
@@ -187,13 +189,19 @@ export class Table {
               : typeof value === 'number' && column.numeric
                 ? (column.text ?? figure)(value)
                 : String(value),
-          cut = column.end && this.rooms?.[at] > 3 ? endOf(text, this.rooms[at]) : text;
+          cut = column.end && this.rooms?.[at] > 30 ? this.endIn(text, this.rooms[at]) : text;
         return h('div', { role: 'gridcell', class: column.numeric ? 'number' : '', title: text.length > 12 ? text : null }, cut);
       }),
     );
     element.style.gridTemplateColumns = this.template;
     element.style.top = `${i * ROW}px`;
     return element;
+  }
+  endIn(text, room) {
+    let count = Math.floor(room / LETTER),
+      cut = endOf(text, count);
+    while (count > 4 && this.pen.measureText(cut).width > room) cut = endOf(text, --count);
+    return cut;
   }
   choose() {
     const row = this.shown[this.at];
