@@ -683,18 +683,22 @@ TEST(ProfileFormats, BrowsersMeasuresByName) {
 }
 
 TEST(ProfileFormats, SamplesOfV8LastUntilTheNextOne) {
-  const char *frame = R"("callFrame": {"functionName": ")";
-  std::string nodes = R"([{"id": 1, )" + std::string(frame) + R"((idle)"
-}
-}
-, {"id": 2, )" + frame +
-                      R"(block/conv"}}, {"id": 3, )" + frame + R"(scores"}}])";
-  std::string profile =
-      R"({"nodes": )" + nodes + R"(, "samples": [2, 3, 1, 2, 2], "timeDeltas": [500, 10, -4, 30, 40]})";
-  std::string chunk = R"({"traceEvents": [{"ph": "X", "name": "Other", "dur": 7, "ts": 1},
-    {"ph": "P", "name": "ProfileChunk", "pid": 1, "id": "0x1", "args": {"data": {"cpuProfile": {"nodes": )" +
-                      nodes + R"(, "samples": [2, 3, 1]}, "timeDeltas": [500, 10, -4]}}},
-    {"ph": "P", "name": "ProfileChunk", "pid": 1, "id": "0x1", "args": {"data": {"cpuProfile": {"samples": [2, 2]}, "timeDeltas": [30, 40]}}}]})";
+  auto node = [](const char *id, const std::string &function) {
+    return "{\"id\": " + std::string(id) + ", \"callFrame\": {\"functionName\": \"" + function + "\"}}";
+  };
+  std::string nodes = "[" + node("1", "(idle)") + ", " + node("2", "block/conv") + ", " + node("3", "scores") + "]";
+  auto part = [](const std::string &nodes, const char *samples, const char *deltas, bool inner) {
+    return std::string(inner ? "{\"cpuProfile\": " : "") + "{\"nodes\": " + nodes + ", \"samples\": " + samples +
+           (inner ? "}" : "") + ", \"timeDeltas\": " + deltas + "}";
+  };
+  auto event = [](const std::string &data) {
+    return "{\"ph\": \"P\", \"name\": \"ProfileChunk\", \"pid\": 1, \"id\": \"0x1\", \"args\": {\"data\": " + data +
+           "}}";
+  };
+  std::string profile = part(nodes, "[2, 3, 1, 2, 2]", "[500, 10, -4, 30, 40]", false);
+  std::string chunk = "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"Other\", \"dur\": 7, \"ts\": 1}, " +
+                      event(part(nodes, "[2, 3, 1]", "[500, 10, -4]", true)) + ", " +
+                      event(part("[]", "[2, 2]", "[30, 40]", true)) + "]}";
   for (const std::string &text : {profile, chunk}) {
     Join join = digits().join(text);
     EXPECT_EQ(join.tool, "v8");

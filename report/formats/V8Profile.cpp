@@ -30,10 +30,11 @@ llvm::Error readV8(StringRef text, const ProfileOptions &, Profile &profile) {
   V8Samples samples;
   const json *events = file.is_array() ? &file : member(file, "traceEvents");
   if (!events || !events->is_array()) {
-    if (llvm::Error error = samples.add("", file))
+    if (llvm::Error error = samples.add("", text))
       return error;
     return samples.finish(profile);
   }
+  auto textOf = [](const json &value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); };
   for (const json &event : *events) {
     const json *name = member(event, "name"), *args = member(event, "args");
     const json *data = args ? member(*args, "data") : nullptr;
@@ -42,8 +43,8 @@ llvm::Error readV8(StringRef text, const ProfileOptions &, Profile &profile) {
     std::string stream; // of a process, each has an id
     for (const char *key : {"pid", "id"})
       if (const json *part = member(event, key))
-        stream += part->dump(-1, ' ', true, json::error_handler_t::replace) + " ";
-    if (llvm::Error error = samples.add(stream, *data))
+        stream += textOf(*part) + " ";
+    if (llvm::Error error = samples.add(stream, textOf(*data)))
       return error;
   }
   return samples.finish(profile);

@@ -24,7 +24,10 @@ const json *listOf(const json &object, const char *key) {
 
 } // namespace
 
-llvm::Error V8Samples::add(const std::string &stream, const json &part) {
+llvm::Error V8Samples::add(const std::string &stream, llvm::StringRef text) {
+  if (llvm::Error error = checkJson(text))
+    return error;
+  const json part = json::parse(text.begin(), text.end());
   const json *inner = memberOf(part, "cpuProfile"), &of = inner ? *inner : part;
   Stream &is = streams[stream];
   if (const json *nodes = listOf(of, "nodes"))
