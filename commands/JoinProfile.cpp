@@ -160,6 +160,7 @@ llvm::Expected<Join> joinSource(const JoinContext &context, const origin::Origin
   ofSource.source = map.source;
   ofSource.target = asTarget(map.source);
   JoinOptions options; // kernels and partitions are those of the written model
+  options.map = &ofSource;
   if (llvm::Error error = readClock(request, options))
     return error;
   auto join = matchRows(std::move(*profile), ofSource.target, source, options);

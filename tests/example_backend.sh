@@ -137,8 +137,7 @@ END
 }
 
 # NAME: the same network as WebAssembly, of which V8 takes samples by itself, in Chromium and in Node.js. Its functions are called after the
-# layers there, too. What the trace in JSON and the .cpuprofile add up to is computed a second time; of the trace in protocol buffers, each
-# layer has the share that it has there, up to what two runs differ by.
+# layers there, too. What each file adds up to is computed a second time.
 browsed() {
   local name=$1 browser tensor from bytes
   browser=$(command -v chromium-headless-shell || command -v chromium) || fail "this test needs chromium-headless-shell (./setup --install)"
@@ -161,6 +160,30 @@ browsed() {
 import collections, json, sys
 name = sys.argv[1]
 kernels = {kernel['name']: kernel['operators'] for kernel in json.load(open(f'{name}.json'))['kernels']}
+def all_of(message, wanted):
+    """The fields of that number, of a message in protocol buffers."""
+    found, at = [], 0
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            value |= (message[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if message[at - 1] < 128:
+                return value
+    while at < len(message):
+        key = varint()
+        if key & 7 == 2:
+            size = varint()
+            value = message[at:at + size]
+            at += size
+        elif key & 7 == 0:
+            value = varint()
+        else:
+            value, at = None, at + (8 if key & 7 == 1 else 4)
+        if key >> 3 == wanted:
+            found.append(value)
+    return found
 def times(parts):
     """By function, in nanoseconds: a sample lasts until the next one."""
     functions, samples, now, sums = {}, [], 0, collections.Counter()
@@ -173,14 +196,20 @@ def times(parts):
     for (begin, function), (end, _) in zip(samples, samples[1:]):
         sums[function] += 1000 * (end - begin)
     return +sums
+def part(data):
+    return data['cpuProfile'].get('nodes', []), data['cpuProfile'].get('samples', []), data.get('timeDeltas', [])
 chunks = collections.defaultdict(list)
 for event in json.load(open(f'{name}.trace.json'))['traceEvents']:
     if event['name'] == 'ProfileChunk':
-        data = event['args']['data']
-        chunks[event['pid'], event['id']].append((data['cpuProfile'].get('nodes', []), data['cpuProfile'].get('samples', []), data.get('timeDeltas', [])))
+        chunks[event['pid'], event['id']].append(part(event['args']['data']))
+noted = collections.defaultdict(list)
+for packet in all_of(open(f'{name}.pftrace', 'rb').read(), 1):
+    for event in all_of(packet, 11):
+        for text in (text for annotation in all_of(event, 4) for text in all_of(annotation, 9) if b'"cpuProfile"' in text):
+            noted[all_of(packet, 10)[0]].append(part(json.loads(text)))
 whole = json.load(open(f'{name}.cpuprofile'))
-wanted = {'trace.json': sum(map(times, chunks.values()), collections.Counter()), 'cpuprofile': times([(whole['nodes'], whole['samples'], whole['timeDeltas'])])}
-shares = {}
+wanted = {'trace.json': chunks.values(), 'pftrace': noted.values(), 'cpuprofile': [[(whole['nodes'], whole['samples'], whole['timeDeltas'])]]}
+layers = collections.Counter()
 for kind, tool in ('trace.json', 'v8'), ('pftrace', 'perfetto'), ('cpuprofile', 'v8'):
     joined = json.load(open(f'{name}.{kind}.json'))
     found = collections.Counter()
@@ -189,16 +218,14 @@ for kind, tool in ('trace.json', 'v8'), ('pftrace', 'perfetto'), ('cpuprofile', 
         operators = row.get('partition') or ([] if row['op_index'] is None else [row['op_index']])
         assert operators == kernels.get(row['raw_name'], []) and (row['match'] == 'none') == (not operators), row
         found[row['raw_name']] += row['value']
-    if kind in wanted:
-        assert +found == wanted[kind], (kind, found, wanted[kind])
-    layers = {kernel: found[kernel] for kernel in kernels}
-    assert joined['attributed_ns'] == sum(layers.values()) > 50e6, (kind, layers)
-    shares[kind] = {kernel: ns / joined['attributed_ns'] for kernel, ns in layers.items()}
+    adding = sum(map(times, wanted[kind]), collections.Counter())
+    assert +found == adding, (kind, found, adding)
+    here = sum(found[kernel] for kernel in kernels)
+    assert joined['attributed_ns'] == here > 0, (kind, found)
+    layers.update({kernel: found[kernel] for kernel in kernels})
+# What the three say together, for they sample for less than a second.
 slowest = max((row for row in json.load(open(f'{name}.callgrind.json'))['rows'] if row['match'] == 'exact'), key=lambda row: row['ns'])['raw_name']
-for kernel in kernels:
-    here, there = shares['trace.json'][kernel], shares['pftrace'][kernel]
-    assert abs(here - there) < 0.05, (kernel, shares)
-assert max(kernels, key=shares['pftrace'].get) == max(kernels, key=shares['cpuprofile'].get) == slowest, shares
+assert max(layers, key=layers.get) == slowest, layers
 END
   done
   fail "V8 sees another program than $name"

@@ -141,6 +141,7 @@ constexpr Known known[] = {{"benchmark.csv", "benchmark_model"},
                            {"real/armnn.mobilenet_v1.json", "armnn"},
                            {"real/chromium.digits.json", "chrome"},
                            {"real/chromium.digits.pftrace", "perfetto"},
+                           {"real/node.digits.cpuprofile", "v8"},
                            {"real/onnxruntime.kws.json", "onnxruntime"},
                            {"real/perf-report.digits.txt", "perf"},
                            {"real/perf-script.digits.txt", "perf"},
@@ -509,8 +510,80 @@ TEST(ProfileFormats, ArmNnHasARowForAFusedActivation) {
   EXPECT_EQ(kinds[1], "DepthwiseConvolution2d Activation ");
   EXPECT_EQ(kinds[27], "Pooling2d ");
   EXPECT_EQ(kinds[28], "Convolution2d ");
-  EXPECT_EQ(kinds[29], "Reshape ");
+  EXPECT_EQ(kinds[29], "ReshapeWorkload ");
   EXPECT_EQ(kinds[30], "Softmax ");
+}
+
+/// A run of workloads as Arm NN prints it, each a microsecond longer than the one before.
+std::string armNn(llvm::ArrayRef<const char *> workloads) {
+  std::string text = R"({"ArmNN": {"Execute_#1": {"type": "Event")";
+  for (unsigned i = 2; const char *name : workloads) {
+    std::string number = "_#" + std::to_string(i);
+    text += std::string(", \"Ref") + name + "Workload_Execute" + number + R"(": {"type": "Event", "Wall clock time)" +
+            number + R"(": {"type": "Measurement", "unit": "us", "raw": [)" + std::to_string(i++) + "]}}";
+  }
+  return text + "}}}";
+}
+
+TEST(ProfileFormats, ArmNnRunsByLevels) {
+  // Two ways, of which the first one's layers are listed before the other's, and a fused activation at the level
+  // behind.
+  static const Written model(R"(origo 1
+model circle
+subgraph @main(%x: f32[1,4,4,2]) -> (%y) {
+  %w: f32[2,1,1,2] = const splat 0.5
+  %d: f32[1,1,1,2] = const splat 0.5
+  %b: f32[2] = const splat 0
+  %p: f32[1,4,4,2] = CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1, fused_activation_function=RELU}
+  %q: f32[1,4,4,2] = MAX_POOL_2D(%p) {stride_w=1, stride_h=1, filter_width=1, filter_height=1}
+  %r: f32[1,4,4,2] = DEPTHWISE_CONV_2D(%x, %d, %b) {depth_multiplier=1, stride_w=1, stride_h=1}
+  %y: f32[1,4,4,2] = ADD(%q, %r)
+}
+)",
+                             false);
+  Join join = model.join(
+      armNn({"Constant", "Convolution2d", "DepthwiseConvolution2d", "Reshape", "Activation", "Pooling2d", "Addition"}));
+  std::map<std::string, std::vector<uint32_t>> places;
+  for (const JoinedRow &row : join.rows)
+    places[row.row.kind] = row.operators;
+  std::map<std::string, std::vector<uint32_t>> expected{
+      {"", {}},           {"Activation", {0}},    {"Addition", {3}},
+      {"Constant", {}},   {"Convolution2d", {0}}, {"DepthwiseConvolution2d", {2}},
+      {"Pooling2d", {1}}, {"ReshapeWorkload", {}}};
+  if (!join.rows.empty() && !places.count(""))
+    expected.erase("");
+  EXPECT_EQ(places, expected);
+}
+
+TEST(ProfileFormats, OnnxRuntimeNamesResultsOfTheSource) {
+  static const Written model(R"(origo 1
+model circle
+subgraph @main(%x: f32[1,4,4,2]) -> (%y) {
+  %w: f32[2,1,1,2] = const seed 1 normal 0 1
+  %b: f32[2] = const splat 0
+  %c: f32[1,4,4,2] = CONV_2D(%x, %w, %b) {stride_w=1, stride_h=1}
+  %r: f32[1,4,4,2] = RELU(%c)
+  %y: f32[1,4,4,2] = SIN(%r)
+}
+)");
+  auto event = [](const char *name, const char *type, unsigned begin, unsigned time) {
+    return "{\"cat\": \"Node\", \"ph\": \"X\", \"pid\": 1, \"tid\": 1, \"name\": \"" + std::string(name) +
+           "_kernel_time\", \"ts\": " + std::to_string(begin) + ", \"dur\": " + std::to_string(time) +
+           ", \"args\": {\"op_name\": \"" + type + "\"}}";
+  };
+  // The events of what runs within another one are written first.
+  std::string text = "[" + event("c", "Conv", 10, 7) + ", " + event("inner", "Sin", 20, 40) + ", " +
+                     event("outer", "If", 20, 100) + ", " + event("y", "Sin", 120, 3) + "]";
+  JoinOptions how;
+  how.map = &*model.file.map;
+  Join join = model.join(text, how);
+  EXPECT_EQ(join.total, 110'000u);
+  EXPECT_EQ(rowOf(join, "outer")->ns, 60'000u);
+  EXPECT_EQ(rowOf(join, "inner")->ns, 40'000u);
+  // There is no such tensor any more, but it is known where its operator went.
+  EXPECT_EQ(rowOf(join, "c")->operators, std::vector<uint32_t>{0});
+  EXPECT_EQ(rowOf(join, "c")->match, Match::Tensor);
+  EXPECT_NE(rowOf(model.join(text), "c")->match, Match::Tensor);
 }
 
 TEST(ProfileFormats, OnnxRuntimeByNameAndByOrder) {
@@ -607,6 +680,45 @@ TEST(ProfileFormats, BrowsersMeasuresByName) {
   std::string trace = sample("real/chromium.digits.pftrace");
   for (size_t length = 0; length < trace.size(); length += 97)
     llvm::consumeError(readProfile(llvm::StringRef(trace).take_front(length)).takeError());
+}
+
+TEST(ProfileFormats, SamplesOfV8LastUntilTheNextOne) {
+  auto node = [](const char *id, const std::string &function) {
+    return "{\"id\": " + std::string(id) + ", \"callFrame\": {\"functionName\": \"" + function + "\"}}";
+  };
+  std::string nodes = "[" + node("1", "(idle)") + ", " + node("2", "block/conv") + ", " + node("3", "scores") + "]";
+  auto part = [](const std::string &nodes, const char *samples, const char *deltas, bool inner) {
+    return std::string(inner ? "{\"cpuProfile\": " : "") + "{\"nodes\": " + nodes + ", \"samples\": " + samples +
+           (inner ? "}" : "") + ", \"timeDeltas\": " + deltas + "}";
+  };
+  auto event = [](const std::string &data) {
+    return "{\"ph\": \"P\", \"name\": \"ProfileChunk\", \"pid\": 1, \"id\": \"0x1\", \"args\": {\"data\": " + data +
+           "}}";
+  };
+  std::string profile = part(nodes, "[2, 3, 1, 2, 2]", "[500, 10, -4, 30, 40]", false);
+  std::string chunk = "{\"traceEvents\": [{\"ph\": \"X\", \"name\": \"Other\", \"dur\": 7, \"ts\": 1}, " +
+                      event(part(nodes, "[2, 3, 1]", "[500, 10, -4]", true)) + ", " +
+                      event(part("[]", "[2, 2]", "[30, 40]", true)) + "]}";
+  for (const std::string &text : {profile, chunk}) {
+    Join join = digits().join(text);
+    EXPECT_EQ(join.tool, "v8");
+    // At 500 conv, at 506 idle, at 510 scores, at 536 and 576 conv.
+    EXPECT_EQ(join.total, 72'000u);
+    EXPECT_EQ(rowOf(join, "block/conv")->ns, 46'000u);
+    EXPECT_EQ(rowOf(join, "scores")->ns, 26'000u);
+    EXPECT_EQ(rowOf(join, "(idle)")->row.metric, "idle_time");
+    EXPECT_EQ(rowOf(join, "(idle)")->row.value, 4'000u);
+  }
+  for (auto [from, to] : {std::pair("\"samples\": [2", "\"samples\": [9"), std::pair("[500, 10", "[500, \"a\""),
+                          std::pair("[500, 10", "[9223372036854775807, 10"), std::pair("[500, 10", "[500"),
+                          std::pair("\"id\": 3", "\"id\": -3")}) {
+    std::string bad = profile;
+    bad.replace(bad.find(from), std::strlen(from), to);
+    EXPECT_NE(errorOf(bad), "no error") << to;
+  }
+  Join real = digits().join(sample("real/node.digits.cpuprofile"));
+  EXPECT_EQ(real.tool, "v8");
+  EXPECT_NE(rowOf(real, "classes"), nullptr);
 }
 
 TEST(ProfileFormats, TablesOfOtherTools) {

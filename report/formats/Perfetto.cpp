@@ -7,8 +7,6 @@
 
 #include "ir/Error.h"
 
-#include "nlohmann/json.hpp"
-
 using namespace origo;
 using namespace origo::report;
 using llvm::StringRef;
@@ -200,10 +198,7 @@ private:
       return field.number != 4 || !field.hasText || forEachField(field.text, [&](const Fields &part) {
                if (part.number != 9 || !part.text.starts_with("{") || !hasKey(part.text, "cpuProfile"))
                  return true;
-               llvm::Error error = checkJson(part.text);
-               if (!error)
-                 error =
-                     samples.add(std::to_string(sequence), nlohmann::json::parse(part.text.begin(), part.text.end()));
+               llvm::Error error = samples.add(std::to_string(sequence), part.text);
                if (!error)
                  return true;
                failure = llvm::toString(std::move(error));

@@ -103,6 +103,7 @@ constexpr Synonym synonyms[] = {
     {"poolmax2d", "MAX_POOL_2D"},
     {"quantizelinear", "QUANTIZE"},
     {"reciprocalsquareroot", "RSQRT"},
+    {"reshapeworkload", "RESHAPE SQUEEZE EXPAND_DIMS UNPACK"},
     {"resize", "RESIZE_BILINEAR RESIZE_NEAREST_NEIGHBOR"},
     {"sigmoid", "LOGISTIC"},
     {"slicecopy", "SLICE STRIDED_SLICE"},

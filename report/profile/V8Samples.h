@@ -2,8 +2,6 @@
 
 #include "report/profile/Profile.h"
 
-#include "nlohmann/json_fwd.hpp"
-
 #include <map>
 
 /// What V8, the engine of Chromium and Node.js, samples of JavaScript and WebAssembly, by function. A sample lasts
@@ -12,9 +10,9 @@ namespace origo::report {
 
 class V8Samples {
 public:
-  /// Adds a part of a profile, an object that has nodes, samples and differences of times; `stream` tells profiles
-  /// apart.
-  llvm::Error add(const std::string &stream, const nlohmann::json &part);
+  /// Adds a part of a profile, an object of JSON that has nodes, samples and differences of times; `stream` tells
+  /// profiles apart.
+  llvm::Error add(const std::string &stream, llvm::StringRef text);
   bool empty() const { return streams.empty(); }
   llvm::Error finish(Profile &profile) const;
 

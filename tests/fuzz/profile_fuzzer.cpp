@@ -57,6 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (!partitions)
     expectLine(partitions.takeError());
   JoinOptions options;
+  options.map = &map;
   if (partitions)
     options.partitions = std::move(*partitions);
   auto kernels = readKernelTable(bytes);

@@ -68,6 +68,7 @@ for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
 }
 const share = (part) => `${(100 * part / Math.max(1, all.right + all.wrong + all.none)).toFixed(2)} %`;
 console.log(`${which}: ${profiled} profiles of Arm NN; of the rows of operators ${share(all.right)} on theirs, ${share(all.wrong)} on others, ${share(all.none)} on none; ${all.extra} more of no operator`);
+if (all.wrong + all.none > 0.02 * (all.right + all.wrong + all.none)) fail(`${all.wrong} rows are on other operators, and ${all.none} on none`);
 const least = which === 'networks' ? 30 : 8;
 if (profiled < least) fail(`only ${profiled} profiles`);
 process.exit(failures.length ? 1 : 0);

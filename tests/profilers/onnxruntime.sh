@@ -2,7 +2,7 @@
 # Profiles ONNX models with ONNX Runtime itself, and judges where origin-dump --join puts the rows.
 # usage: onnxruntime.sh BIN SCRATCH [FOLDER]     SCRATCH keeps the runtime; FOLDER has public networks, else those of onnx.py
 set -uo pipefail
-bin=$(realpath "$1") scratch=$2 folder=${3-}
+bin=$(realpath "$1") scratch=$(realpath -m "$2") folder=${3-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../runtimes/install.sh"
 fetch_runtimes "$scratch" "$here/../runtimes/onnx"
