@@ -59,7 +59,7 @@ await picture('page', `${root}/res/mobilenet_v2.origo`, () => origo.select({ sid
 await picture('rewrites', `${root}/res/mobilenet_v2.origo`, () => origo.setStep(8));
 await picture('chain', `${models}/cifar10_f32.tflite`, () => { origo.setOverlay('macs'); origo.fit('source'); origo.select({ side: 'source', type: 'op', graph: 0, index: 1 }); });
 await picture('residual', `${root}/res/resnet_preact.origo`, () => origo.select({ side: 'result', type: 'op', graph: 0, index: 4 }));
-await picture('branches', `${models}/pose_hourglass_v1_f32.tflite`, () => { origo.setOverlay('activation_bytes'); origo.fit('source'); origo.openTab('operators'); });
+await picture('branches', `${models}/pose_hourglass_v1_f32.tflite`, () => { origo.setOverlay('activation_bytes'); origo.fit('source'); origo.openTab('operators'); }, { viewport: { width: 1400, height: 800 } });
 await picture('transformer', `${root}/res/transformer.origo`, () => { document.getElementById('blocks').click(); origo.openTab('stayed'); }, { colorScheme: 'dark' });
 await picture('loop', `${root}/res/while.origo`, () => { const graph = origo.model.result.graphs[0]; origo.showGraph('result', graph.callees([...Array(graph.ops).keys()].find(op => graph.callees(op).length))[1]); origo.select(null); });
 await picture('detection', `${models}/yunet_f32.tflite`, () => { origo.setOverlay('live_bytes'); origo.fit('source'); origo.openTab('scopes'); });

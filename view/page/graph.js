@@ -111,7 +111,8 @@ export class Pane {
       least = this.display.column ? 0.46 : 0.62,
       [width, height] = this.size(),
       rows = Math.max(...panes.map(pane => pane.display.rows)),
-      wide = Math.max(...panes.map(pane => pane.breadth(13)));
+      wide = Math.max(...panes.map(pane => pane.breadth(13))),
+      isWhole = panes.every(({ display }) => (display.right - display.left) * least <= width); // else something is beyond an edge anyway
     const most = Math.max(
       Math.min(
         height / (Math.min(rows, 13) * this.pitch + 20),
@@ -129,7 +130,7 @@ export class Pane {
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
         const score =
-          Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length - (seen.some(one => one.beyond) ? 12 : 0);
+          Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length - (isWhole && seen.some(one => one.beyond) ? 12 : 0);
         if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
