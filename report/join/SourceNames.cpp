@@ -42,6 +42,7 @@ bool SourceNames::match(JoinedRow &row) {
   const std::string kind = plainKind(row.row.kind);
   bool same = plainKind(type.substr(type.rfind('.') + 1)) == kind ||
               (type == "WHILE" && (kind == "loop" || kind == "scan")); // as circle writes these
+  same &= row.row.rawName == row.row.sourceName;                       // what has another name may have taken others in
   auto found = places.find(*id);
   if (found == places.end() && !(named && same))
     return false;

@@ -90,6 +90,8 @@ function judge(what, events, { nodes, inner }, model) {
       continue;
     }
     if (row.match === 'exact') fail(`${what}: ${name} is exact, and no node of the file is called so`);
+    if (process.env.ORIGO_THOROUGH === '2' && making.length === 1 && !row.origins.some((id) => isNode(id, nodes[making[0]])))
+      console.log(`${what}: ${name} (${type}) is ${row.match} on ${row.origins}, and not on what computes ${nodes[making[0]].results}`);
     if (making.length !== 1) ++sums[row.origins.length ? 'unnamed' : 'own']; // of a file without names, or what the runtime does for itself
     else ++sums[!row.origins.length ? 'none' : row.origins.some((id) => isNode(id, nodes[making[0]])) ? 'right' : 'wrong'];
   }
