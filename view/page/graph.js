@@ -685,7 +685,7 @@ export class Pane {
       small = Math.max(11, PIXELS / scale),
       room = w - 16,
       left = x + 8;
-    const two = node.subtitle && big + small + (node.state === 'group' ? 2 : 6) <= h,
+    const two = node.subtitle && big + small + (node.state === 'group' && !this.display.column ? 2 : 6) <= h,
       middle = y + (two ? h / 2 - small / 2 - 1 : h / 2),
       called = node.calls?.length ? `↳ ${node.calls.join(' ')}` : '',
       full = node.note || called || node.detail;
