@@ -47,9 +47,13 @@ inline Expr clampedTo6(Expr f) {
 /// What is `a` where a condition holds, and else `b`.
 inline Expr chosen(Expr condition, Expr a, Expr b) { return anyOf({Op::SELECT_V2, Op::SELECT}, {condition, a, b}); }
 inline Expr compared(std::initializer_list<Op> codes, Expr a, Expr b) { return anyOf(codes, {a, b}); }
+/// Whether x is positive; where x is zero, both may be said.
+inline Expr isPositive(Expr x) {
+  return compared({Op::GREATER, Op::GREATER_EQUAL}, x, 0.0) | compared({Op::LESS, Op::LESS_EQUAL}, 0.0, x);
+}
 /// `a` where x is positive, and else `b`; where x is zero, both are to be the same.
 inline Expr byTheSignOf(Expr x, Expr a, Expr b) {
-  Expr positive = compared({Op::GREATER, Op::GREATER_EQUAL}, x, 0.0) | compared({Op::LESS, Op::LESS_EQUAL}, 0.0, x);
+  Expr positive = isPositive(x);
   Expr negative = compared({Op::LESS, Op::LESS_EQUAL}, x, 0.0) | compared({Op::GREATER, Op::GREATER_EQUAL}, 0.0, x);
   return chosen(positive, a, b) | chosen(negative, b, a);
 }

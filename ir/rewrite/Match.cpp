@@ -4,6 +4,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cstring>
 #include <utility>
 
 namespace origo::rewrite {
@@ -232,6 +233,23 @@ static unsigned handedOn(const Operator &op) {
 }
 
 /// Follows a chain through an operator that repeats what it has.
+llvm::SmallVector<int32_t, 6> Match::shapeOnce(Tensor constant) {
+  llvm::SmallVector<int32_t, 6> once(constant.shape());
+  if (!constant.isDenseConstant() || constant.payloadSize() == 0 || constant.payloadSize() > 1 << 20)
+    return once;
+  read.push_back(constant.value());
+  llvm::ArrayRef<uint8_t> bytes = constant.value()->payload().bytes();
+  size_t block = bytes.size(); // of all that a dimension goes over
+  for (int32_t &size : once) {
+    size_t share = block / size;
+    bool same = true;
+    for (size_t at = 0; at < bytes.size() && same; at += block)
+      same = std::memcmp(&bytes[at], &bytes[at] + share, block - share) == 0;
+    size = same ? 1 : size;
+    block = share;
+  }
+  return once;
+}
 bool Match::repeats(Chain &chain, Operator &op) {
   unsigned moved = handedOn(op);
   Tensor x(op.operand(moved)), result(op.result());

@@ -130,6 +130,8 @@ public:
   bool isEvery(Tensor constant, double number);
   /// Is each the float that is nearest to a quotient? The rule takes it for the quotient then.
   bool isEvery(Tensor constant, Quotient number);
+  /// The shape of a dense constant with 1 for each dimension along which all is the same; of a big one, as it is.
+  llvm::SmallVector<int32_t, 6> shapeOnce(Tensor constant);
   /// Is it one number, and with that of another constant one but for the rounding of both? The rule takes it for the
   /// rest then.
   bool isRestOfOne(Tensor constant, Tensor other);

@@ -93,22 +93,74 @@ static Rule shift() {
           }};
 }
 
+/// linear(−x, W, b) → linear(x, −W, b)
+static Rule opposite() {
+  auto x = any();
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {-x}).mayActivate();
+  return {"opposite", "not a linear operator of an opposite", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            return parts.filter.isShared() ? decline("the filter has other users, for whom it would have to stay")
+                                           : m.replace(clone(linear).operand(0, x).filter(fold(-parts.filter)));
+          }};
+}
+
+/// linear(x / c, W, b) → linear(x, W / c, b)
+static Rule share() {
+  auto x = any(), c = constant();
+  auto divided = x / c;
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {divided}).mayActivate();
+  return {"quotient", "not a linear operator of a quotient by a constant", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = entryRefusal(m, m.op(linear), m[x], m[divided], m[c], parts))
+              return decline(why);
+            Expr filter = parts.filter / alongLast(m[c]);
+            if (!m.everyOf(filter, keepsProduct))
+              return decline("the constant, or a scaled weight, is not finite or not normal");
+            return m.replace(clone(linear).operand(0, x).filter(fold(filter)));
+          }};
+}
+
+/// conv(x · a + b, W) → conv(x + b/a, W · a), where zeros are padded, which are none of x
+static Rule affine() {
+  auto x = any(), a = constant(), b = constant();
+  auto scaled = (x * a).once(), shifted = (scaled + b).once();
+  auto linear = anyOf({Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {shifted}).mayActivate();
+  return {"affine", "not a convolution of a multiple and a sum with constants, each used once", linear, [=](Match &m) {
+            Linear parts;
+            const char *why = entryRefusal(m, m.op(linear), m[x], m[scaled], m[a], parts);
+            if (!why)
+              why = entryRefusal(m, m.op(linear), m[scaled], m[shifted], m[b], parts);
+            if (why)
+              return decline(why);
+            auto isSound = [](float b, float a, float ratio) {
+              return std::isnormal(a) && std::isfinite(ratio) && std::isfinite(b);
+            };
+            Expr filter = parts.filter * alongLast(m[a]), offset = alongLast(m[b]) / alongLast(m[a]);
+            if (!m.everyOf(filter, keepsProduct) || !m.everyOf(offset, isSound))
+              return decline("the constants, or what they make, are not finite or not normal");
+            return m.replace(clone(linear).operand(0, x + fold(offset)).filter(fold(filter)));
+          }};
+}
+
 Pass FuseFromInFront() {
   auto x = any(), c = constant();
   auto scaled = x * c; // others that use it are no worse off
   auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {scaled}).mayActivate();
   auto transposed = op(Op::TRANSPOSE_CONV, {any(), any(), scaled}).mayActivate();
-  return {"fuse-from-in-front",
-          "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W)); also where "
-          "what "
-          "is multiplied by a number is moved",
-          Phase::Fuse,
-          true,
-          {{"fuse_preactivation_batchnorm", {{Op::CONV_2D, Op::MUL}, {Op::DEPTHWISE_CONV_2D, Op::MUL}}},
-           {"fuse_mul_to_fullyconnected_weights", {{Op::FULLY_CONNECTED, Op::MUL}}},
-           {"fuse_add_to_fullyconnected_bias", {{Op::FULLY_CONNECTED, Op::ADD}}}},
-          {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), scaleMoved(),
-           shift()}};
+  return {
+      "fuse-from-in-front",
+      "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W)), linear(x / c, "
+      "W, b) -> linear(x, W/c, b), linear(-x, W, b) -> linear(x, -W, b), conv(x*a + c, W) -> conv(x + c/a, W*a) "
+      "where zeros are padded; also where what is multiplied by a number is moved",
+      Phase::Fuse,
+      true,
+      {{"fuse_preactivation_batchnorm", {{Op::CONV_2D, Op::MUL}, {Op::DEPTHWISE_CONV_2D, Op::MUL}}},
+       {"fuse_mul_to_fullyconnected_weights", {{Op::FULLY_CONNECTED, Op::MUL}}},
+       {"fuse_add_to_fullyconnected_bias", {{Op::FULLY_CONNECTED, Op::ADD}}}},
+      {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), scaleMoved(),
+       share(), shift(), affine(), opposite()}};
 }
 
 } // namespace origo

@@ -1,8 +1,28 @@
 #include "passes/Rule.h"
 
 #include <cmath>
+#include <limits>
 
 namespace origo {
+
+/// Why SAME would not pad x, a picture, by just these widths for a window of this reach, height and width.
+static const char *sameRefusal(Tensor x, const Integers &sides, llvm::ArrayRef<int64_t> reach, Node at) {
+  if (at.option("padding") != static_cast<int64_t>(circle::Padding::VALID))
+    return "the window is padded, too";
+  for (int axis : {0, 1, 2, 3}) {
+    int64_t before = 0, after = 0;
+    if (axis == 1 || axis == 2) {
+      int64_t stride = at.option(axis == 1 ? "stride_h" : "stride_w"), size = x.shape()[axis];
+      if (stride < 1)
+        return "the stride is not positive";
+      int64_t all = std::max<int64_t>((size + stride - 1) / stride * stride - stride + reach[axis - 1] - size, 0);
+      before = all / 2, after = all - before;
+    }
+    if (sides.at(2 * axis) != before || sides.at(2 * axis + 1) != after)
+      return "SAME would pad otherwise";
+  }
+  return nullptr;
+}
 
 /// conv(pad(x), W, b, VALID) → conv(x, W, b, SAME) where SAME adds the same zeros on each side.
 static Rule same() {
@@ -15,39 +35,49 @@ static Rule same() {
             std::optional<Integers> sides = m.integers(m[widths]);
             if (!sides || sides->size() != 8 || m[x].rank() != 4 || !m[x].isStatic() || filter.rank() != 4)
               return decline("the widths or the shapes are not known before run time");
-            if (at.option("padding") != static_cast<int64_t>(circle::Padding::VALID))
-              return decline("the convolution pads, too");
             if (!m[padded].hasTypeOf(m[x]) || !m[x].isPerTensor() || !m[padded].hasQuantizationOf(m[x]) ||
                 m[x].isFloat() != filter.isFloat())
               return decline("the input is quantised in the operator, or otherwise than what is padded");
             if (filter.isFloat() &&
                 !(filter.isDenseConstant() && m.every(filter, [](double n) { return std::isfinite(n); })))
               return decline("the filter is computed, or not finite: zero times infinity is not zero");
-            for (int axis : {0, 1, 2, 3}) {
-              int64_t before = 0, after = 0;
-              if (axis == 1 || axis == 2) {
-                int64_t stride = at.option(axis == 1 ? "stride_h" : "stride_w"), size = m[x].shape()[axis];
-                int64_t dilation = at.option(axis == 1 ? "dilation_h_factor" : "dilation_w_factor");
-                int64_t reach = (filter.shape()[axis] - 1) * dilation + 1;
-                if (stride < 1)
-                  return decline("the stride is not positive");
-                int64_t all = std::max<int64_t>((size + stride - 1) / stride * stride - stride + reach - size, 0);
-                before = all / 2, after = all - before;
-              }
-              if (sides->at(2 * axis) != before || sides->at(2 * axis + 1) != after)
-                return decline("SAME would pad otherwise");
-            }
+            auto reach = [&](int axis, llvm::StringRef dilation) {
+              return (filter.shape()[axis] - 1) * at.option(dilation) + 1;
+            };
+            if (const char *why =
+                    sameRefusal(m[x], *sides, {reach(1, "dilation_h_factor"), reach(2, "dilation_w_factor")}, at))
+              return decline(why);
             return m.replace(clone(linear).operand(0, x).with("padding", static_cast<int64_t>(circle::Padding::SAME)));
           }};
 }
 
+/// max_pool(pad(x), VALID) → max_pool(x, SAME), where what is padded is below all that there is, or zeros behind a RELU
+static Rule pooled() {
+  auto x = any(), widths = constant(), number = constant();
+  auto zeros = op(Op::PAD, {x, widths}), lowest = op(Op::PADV2, {x, widths, number});
+  auto pool = op(Op::MAX_POOL_2D, {zeros | lowest}).mayActivate();
+  return {
+      "pooled", "not the maxima of what is padded", pool, [=](Match &m) {
+        std::optional<Integers> sides = m.integers(m[widths]);
+        if (!sides || sides->size() != 8 || m[x].rank() != 4 || !m[x].isStatic() || !m[x].isFloat())
+          return decline("not float, or the widths or the shape are not known before run time");
+        if (m.has(zeros) ? !(m.range(m[x]).low >= 0)
+                         : !m.every(m[number], [](double n) { return n <= std::numeric_limits<float>::lowest(); }))
+          return decline("what is padded may be the greatest");
+        Node at = m.op(pool);
+        if (const char *why = sameRefusal(m[x], *sides, {at.option("filter_height"), at.option("filter_width")}, at))
+          return decline(why);
+        return m.replace(clone(pool).operand(0, x).with("padding", static_cast<int64_t>(circle::Padding::SAME)));
+      }};
+}
+
 Pass FusePadIntoConvolution() {
   return {"fuse-pad-into-convolution",
-          "conv(pad(x), W, b, VALID) -> conv(x, W, b, SAME) where that pads the same",
+          "conv(pad(x), W, b, VALID) -> conv(x, W, b, SAME) where that pads the same, and max_pool likewise",
           Phase::Fuse,
           true,
           {},
-          {same()}};
+          {same(), pooled()}};
 }
 
 } // namespace origo

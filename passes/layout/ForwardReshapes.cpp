@@ -255,6 +255,43 @@ static Rule concatenation() {
           }};
 }
 
+/// reshape(slice(y)) → slice(reshape(y)) where only dimensions of y of size 1 come and go, and y is a reshape itself,
+/// or joined of such.
+static Rule slicing() {
+  auto begin = constant();
+  auto inner = anyOf({Op::RESHAPE}), joined = op(Op::CONCATENATION, {}).each(op(Op::RESHAPE, {any()}));
+  auto y = inner | joined;
+  auto sliced = op(Op::SLICE, {y, begin}).once();
+  auto shaped = op(Op::RESHAPE, {sliced});
+  return {"slicing", "not the reshape of a slice, used once, of a reshape, or of joined ones", shaped, [=](Match &m) {
+            Tensor whole = m.op(sliced).operand(0), part = m[sliced];
+            std::optional<Integers> first = m.integers(m[begin]);
+            if (!first || !whole.isStatic() || !part.isStatic() || !m[shaped].isStatic() || !whole.isPerTensor() ||
+                !whole.hasQuantizationOf(m[shaped]))
+              return decline("the shapes are not known before run time, or quantised by channel");
+            llvm::SmallVector<int32_t, 6> shape, from;
+            int next = 0;
+            auto skipOnes = [&] {
+              while (next < whole.rank() && whole.shape()[next] == 1)
+                ++next;
+            };
+            for (int32_t size : m[shaped].shape()) {
+              skipOnes();
+              bool taken = next < whole.rank() && part.shape()[next] == size;
+              if (!taken && size != 1)
+                return decline("more than dimensions of size 1 change");
+              shape.push_back(taken ? whole.shape()[next] : 1);
+              from.push_back(taken ? static_cast<int32_t>(first->at(next)) : 0);
+              next += taken;
+            }
+            skipOnes();
+            if (next != whole.rank())
+              return decline("more than dimensions of size 1 change");
+            Expr flat = reshape(whole, list(shape));
+            return m.replace(op(Op::SLICE, {flat, first->with(from), shapeOf(m[shaped])}));
+          }};
+}
+
 /// (t − mean(t)) · rsqrt(mean((t − mean(t))²) + ε) of t = reshape(x) → the same of x, reshaped: layer normalisation.
 static Rule normalisation() {
   auto x = any(), axes = constant(), again = constant(), epsilon = constant();
@@ -300,7 +337,7 @@ Pass ForwardReshapes() {
           true,
           {{"forward_reshape_to_unaryop", {}}},
           {forward(), withNumber(), withConstant(), both(), alongLast(), padding(), concatenation(), normalisation(),
-           reduction()}};
+           reduction(), slicing()}};
 }
 
 } // namespace origo

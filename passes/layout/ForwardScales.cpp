@@ -5,20 +5,21 @@
 
 namespace origo {
 
-/// (a · b) · c → (c · a) · b for one number c, where a comes from a linear operator whose weights take it.
+/// (a · b) · c → (a · c) · b for one number c, and (a · b) / c likewise, where a comes from a linear operator whose
+/// weights take it.
 static Rule throughProduct() {
   auto c = constant(), b = any();
   auto linear = anyWith(Trait::Linear).filter(constant()).once();
   auto once = anyOf({Op::TRANSPOSE, Op::RESHAPE}, {linear}).once(),
        twice = anyOf({Op::TRANSPOSE, Op::RESHAPE}, {once}).once();
   auto product = op(Op::BATCH_MATMUL, {linear | once | twice, b}).once();
-  auto scaled = product * c;
+  auto scaled = product * c | product / c;
   return {"through-product", "not a constant multiple of a product with a linear operator, each used once", scaled,
           [=](Match &m) {
             Tensor a = m.has(twice) ? m[twice] : m.has(once) ? m[once] : m[linear];
             if (!a.isFloat() || m[c].elementCount() != 1 || m[c].rank() > a.rank() || m[c].rank() > m[product].rank())
               return decline("the constant is not one number");
-            return m.replace(clone(product).operand(0, clone(scaled).operand(m.positionOf(product), a)));
+            return m.replace(clone(product).operand(0, cloneRoot().operand(m.positionOf(product), a)));
           }};
 }
 
@@ -56,28 +57,34 @@ static Rule ofBoth() {
           }};
 }
 
-/// average_pool(linear(x)) · c → average_pool(linear(x) · c) for one number a channel, which the weights take.
+/// pool(linear(x)) · c → pool(linear(x) · c) for one number a channel, which the weights take, and a sum likewise; a
+/// factor of a maximum is positive, and so are those that go through a RELU.
 static Rule throughPool() {
-  auto c = constant();
-  auto linear = anyWith(Trait::Linear).filter(constant()).once();
-  auto pooled = op(Op::AVERAGE_POOL_2D, {linear}).once();
-  auto scaled = (pooled * c).mayActivate();
-  return {"through-pool", "not a constant multiple of what is pooled of a linear operator, each used once", scaled,
-          [=](Match &m) {
-            Tensor from = m[linear];
+  auto c = constant(), w = constant(), b = optionalConstant();
+  auto linear = anyWith(Trait::Linear).filter(w).bias(b), free = linear.once(),
+       rectified = linear.activation(Activation::RELU).mayActivate().once();
+  auto pooled = anyOf({Op::AVERAGE_POOL_2D, Op::MAX_POOL_2D}, {free | rectified}).once();
+  auto f = anyOf({Op::MUL, Op::ADD}, {pooled, c}).mayActivate();
+  return {"through-pool", "not a constant and what is pooled of a linear operator, each used once", f, [=](Match &m) {
+            Expr inside = m.has(free) ? free : rectified;
+            Tensor from = m[inside];
             if (!from.isFloat() || !isPerChannel(m[c], m[pooled], m[pooled].lastDimension()) ||
-                !m[scaled].hasShapeOf(m[pooled]))
-              return decline("the constant is not one number a channel of a float picture");
-            Expr result = clone(pooled).operand(
-                0, clone(scaled).operand(m.positionOf(pooled), linear).activation(Activation::NONE).as(from));
-            return m.replace(result.activation(m.root().activation()));
+                !m[f].hasShapeOf(m[pooled]) || !m.every(m[c], isFiniteNumber) || !m.every(m[w], isFiniteNumber) ||
+                (m[b] && !m.every(m[b], isFiniteNumber)))
+              return decline("the constant is not one number a channel of a float picture, or one is not finite");
+            bool multiplies = m.root().code() == Op::MUL;
+            bool keeps = m.has(free) && (!multiplies || m.op(pooled).code() == Op::AVERAGE_POOL_2D);
+            if (!keeps && !(multiplies && m.every(m[c], [](double n) { return n > 0; })))
+              return decline("a factor is not positive, or a summand comes behind an activation");
+            Expr inner = clone(f).operand(m.positionOf(pooled), clone(inside)).activation(Activation::NONE).as(from);
+            return m.replace(clone(pooled).operand(0, inner).activation(m.root().activation()));
           }};
 }
 
 Pass ForwardScales() {
   return {"forward-scales",
           "(a . b) * c -> (a * c) . b where a is linear with constant weights, (a * c) . (b * d) -> (a * cd) . b, "
-          "f(batch_to_space(x), c) -> batch_to_space(f(x, c)), and a factor through an average pool",
+          "f(batch_to_space(x), c) -> batch_to_space(f(x, c)), and a factor or a summand through a pool",
           Phase::Layout,
           true,
           {},

@@ -17,6 +17,23 @@ static Rule unary() {
           }};
 }
 
+/// softmax(transpose(x, p)) → transpose(softmax(x), p), and what else works along the last dimension, which stays
+static Rule alongLast() {
+  auto x = any(), p = constant();
+  auto moved = transpose(x, p).once();
+  auto f = anyOf({Op::SOFTMAX, Op::LOG_SOFTMAX, Op::L2_NORMALIZATION}, {moved});
+  return {"along-last", "the operand is not the result of a transpose with this use only", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            size_t rank = m[x].shape().size();
+            if (!m[x].isFloat() || !permutation || !permutation->isPermutation(rank) || rank == 0 || rank > 4 ||
+                permutation->at(rank - 1) != static_cast<int64_t>(rank) - 1)
+              return decline("not float, or the last dimension moves");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            return m.replace(clone(moved).operand(0, clone(f).operand(0, x).as(m[f], m[x])));
+          }};
+}
+
 /// f(transpose(x, p), transpose(y, p)) → transpose(f(x, y), p)
 static Rule both() {
   auto x = any(), y = any(), p = constant(), q = constant();
@@ -353,8 +370,8 @@ Pass ForwardTransposes() {
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(), slicing(),
-           slices(), gathering(), reduction(), normalisation("normalisation", false, false),
+          {unary(), alongLast(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(),
+           slicing(), slices(), gathering(), reduction(), normalisation("normalisation", false, false),
            normalisation("normalisation-number", false, true), normalisation("normalisation-squares", true, false),
            normalisation("normalisation-squares-number", true, true)}};
 }

@@ -1,4 +1,4 @@
-#include "passes/Rule.h"
+#include "passes/Linear.h"
 
 namespace origo {
 
@@ -26,32 +26,71 @@ static Rule batch() {
           }};
 }
 
-/// reshape(fc(reshape(x))) → fc(x) that keeps the dimensions in front
+/// reshape(fc(reshape(x))) and reshape(fc(x)) → fc(x) that keeps the dimensions in front, or makes one of them
 static Rule rows() {
   auto x = any();
   auto flat = anyOf(reshapes, {x});
-  auto linear = op(Op::FULLY_CONNECTED, {flat}).once().mayActivate();
+  auto linear = op(Op::FULLY_CONNECTED, {flat | x}).once().mayActivate();
   auto shaped = anyOf(reshapes, {linear});
-  return {"rows", "not a reshape of a fully connected operator of a reshape, used once", shaped, [=](Match &m) {
+  return {"rows", "not a reshape of a fully connected operator that is used once", shaped, [=](Match &m) {
             Tensor filter = m.op(linear).operand("filter");
             if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStatic() || !m[shaped].isStatic() || filter.rank() != 2)
               return decline("not float, or the shapes are not known before run time");
-            if (m[x].rank() < 2 || m[x].lastDimension() != filter.lastDimension() || !sameFront(m[x], m[shaped], 1) ||
+            bool keeps = sameFront(m[x], m[shaped], 1), joins = m[shaped].rank() == 2;
+            if (m[x].rank() < 2 || m[x].lastDimension() != filter.lastDimension() || !(keeps || joins) ||
                 m[shaped].lastDimension() != filter.shape()[0])
               return decline("the rows of the product are not those of the input");
-            return m.replace(clone(linear).operand(0, x).with("keep_num_dims", m[x].rank() != 2));
+            return m.replace(clone(linear).operand(0, x).with("keep_num_dims", keeps && !joins));
+          }};
+}
+
+/// fc(reshape(x)) → fc(x), which joins the dimensions in front of the last one itself
+static Rule flattened() {
+  auto x = any();
+  auto flat = anyOf(reshapes, {x}); // others that use it are no worse off
+  auto linear = op(Op::FULLY_CONNECTED, {flat}).mayActivate();
+  return {"flattened", "not a fully connected operator of a reshape", linear, [=](Match &m) {
+            Tensor filter = m.op(linear).operand("filter");
+            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStatic() || !m[linear].isStatic() || filter.rank() != 2)
+              return decline("not float, or the shapes are not known before run time");
+            if (m[x].rank() < 2 || m[x].lastDimension() != filter.lastDimension() || m[linear].rank() != 2)
+              return decline("the rows of the input change, or the product has more dimensions");
+            return m.replace(clone(linear).operand(0, x).with("keep_num_dims", 0));
+          }};
+}
+
+/// reshape(conv(reshape(x))) → fc(x), where the window is one element: a convolution in time, of each moment alone
+static Rule pointwise() {
+  auto x = any();
+  auto linear = op(Op::CONV_2D, {anyOf(reshapes, {x})}).once().mayActivate();
+  auto shaped = anyOf(reshapes, {linear});
+  return {"pointwise", "not a reshape of a convolution of a reshape, used once", shaped, [=](Match &m) {
+            Linear parts;
+            Node at = m.op(linear);
+            if (const char *why = readLinear(at, parts))
+              return decline(why);
+            auto window = parts.filter.shape().slice(1, 2);
+            if (window != llvm::ArrayRef<int32_t>({1, 1}) || at.option("stride_w") != 1 || at.option("stride_h") != 1)
+              return decline("the window has more elements than one, or skips some");
+            if (!m[x].isStatic() || !m[shaped].isStatic() || m[x].rank() < 2 || isGrouped(at, parts) ||
+                parts.filter.isShared() || m[x].lastDimension() != parts.filter.lastDimension() ||
+                m[shaped].lastDimension() != parts.channels || !sameFront(m[x], m[shaped], 1))
+              return decline("the channels are grouped or joined, or the filter would have to stay for other users");
+            Expr matrix = fold(reshape(parts.filter, list({parts.channels, parts.filter.lastDimension()})));
+            Expr product = op(Op::FULLY_CONNECTED, {x, matrix, parts.bias ? Expr(parts.bias) : Expr(Tensor())});
+            return m.replace(product.with("keep_num_dims", m[x].rank() != 2).activation(at.activation()));
           }};
 }
 
 Pass MergeReshapesIntoProducts() {
   return {"merge-reshapes-into-products",
           "reshape(batch_matmul(reshape(a), reshape(b))) -> batch_matmul(a, b), reshape(fc(reshape(x))) -> fc(x) that "
-          "keeps "
-          "dimensions",
+          "keeps dimensions, fc(reshape(x)) -> fc(x), reshape(conv(reshape(x), W)) -> fc(x, W) for windows of one "
+          "element",
           Phase::Layout,
           true,
           {},
-          {batch(), rows()}};
+          {batch(), rows(), flattened(), pointwise()}};
 }
 
 } // namespace origo

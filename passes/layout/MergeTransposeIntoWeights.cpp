@@ -116,6 +116,34 @@ static Rule gatheredColumns() {
           }};
 }
 
+/// linear(x with its channels backwards, W, b) → linear(x, W with its columns backwards, b): a picture as BGR
+static Rule reversedColumns() {
+  auto x = any(), axis = constant(), begin = constant(), end = constant(), steps = constant();
+  auto turned = op(Op::REVERSE_V2, {x, axis}), sliced = op(Op::STRIDED_SLICE, {x, begin, end, steps});
+  auto linear = anyOf({Op::FULLY_CONNECTED, Op::CONV_2D}, {turned | sliced}).mayActivate();
+  return {"reversed-columns", "not a linear operator of what is reversed or sliced", linear, [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            Tensor entry = m.op(linear).operand(0);
+            std::optional<Integers> given = m.integers(m.has(turned) ? m[axis] : m[steps]);
+            if (!given || !m[x].isStatic() || !m[x].hasShapeOf(entry) || m[x].rank() < 2 ||
+                m[x].lastDimension() != parts.filter.lastDimension() || !storesAlike(m[x], entry))
+              return decline("the filter has other channels, or the shape changes");
+            std::vector<int32_t> backwards(m[x].rank(), 1);
+            backwards.back() = -1;
+            if (m.has(turned) ? !given->isLastAxisOf(m[x].rank())
+                              : given->list() != backwards || !m.integers(m[begin]) || !m.integers(m[end]) ||
+                                    m.op(sliced).option("new_axis_mask") || m.op(sliced).option("shrink_axis_mask") ||
+                                    m.op(sliced).option("ellipsis_mask"))
+              return decline("not the channels alone, backwards");
+            if (parts.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            Expr filter = op(Op::REVERSE_V2, {parts.filter, list({parts.filter.rank() - 1})});
+            return m.replace(clone(linear).operand(0, x).filter(fold(filter)));
+          }};
+}
+
 /// gather(linear(x, W, b), i) along the channels → linear(x, rows of W, rows of b)
 static Rule gatheredRows() {
   auto i = constant();
@@ -145,7 +173,7 @@ Pass MergeTransposeIntoWeights() {
           Phase::Layout,
           true,
           {{"convert_nchw_to_nhwc", {}}},
-          {behindFlatten(), channels(), rows(), gatheredColumns(), gatheredRows()}};
+          {behindFlatten(), channels(), rows(), gatheredColumns(), gatheredRows(), reversedColumns()}};
 }
 
 } // namespace origo

@@ -2,7 +2,7 @@
 
 namespace origo {
 
-/// x · r + (0 − m · r) → (x − m) · r, as layer normalisation is often taken apart.
+/// x · r + (b − m · r) → (x − m) · r + b, as normalisation is often taken apart.
 static Rule difference() {
   auto x = any(), r = any(), mean = any(), zero = constant();
   auto centre = (mean * r).once(), scaled = (x * r).once();
@@ -10,17 +10,22 @@ static Rule difference() {
   return {"difference", "not the difference of two multiples by the same", pattern, [=](Match &m) {
             if (!m[x].isFloat() || m[x].isConstant() || m[mean].isConstant() || m[r].isConstant())
               return decline("not float, or a constant that may be folded instead");
-            // One number a channel is the offset of a norm, which is an operator.
-            if (m.has(zero) && (m[zero].elementCount() != 1 || !m.isEvery(m[zero], 0)))
-              return decline("the offset is not one zero");
+            if (m.has(zero) && !m.writesTflite() && m[r].lastDimension() != 1)
+              return decline("one number a channel, as in a norm that is an operator");
             if (!m[scaled].hasShapeOf(m[x]))
               return decline("x is broadcast");
-            return m.replace((x - mean) * r);
+            bool offset = m.has(zero) && !(m[zero].elementCount() == 1 && m.isEvery(m[zero], 0));
+            return m.replace(offset ? (x - mean) * r + zero : (x - mean) * r);
           }};
 }
 
 Pass FactorDifference() {
-  return {"factor-difference", "x * r - m * r -> (x - m) * r", Phase::Recognise, true, {}, {difference()}};
+  return {"factor-difference",
+          "x * r - m * r -> (x - m) * r, x * r + (b - m * r) -> (x - m) * r + b",
+          Phase::Recognise,
+          true,
+          {},
+          {difference()}};
 }
 
 } // namespace origo

@@ -14,24 +14,38 @@ static int32_t growth(Tensor small, Tensor big) {
   return alike && block > 1 ? block : 0;
 }
 
-/// reshape(transpose(reshape(x))) → depth_to_space(x), space_to_depth(x)
+/// By how much a picture is wider than blocks of it that stand in the last dimension of `deep`; 0: it is not.
+static int32_t blockOf(Tensor deep, Tensor wide) {
+  if (!deep.isStatic() || !wide.isStatic() || wide.rank() != 4 || deep.rank() < 2 || wide.elementCount() == 0)
+    return 0;
+  for (int32_t block = 2; block <= 64; ++block)
+    if (deep.lastDimension() == block * block * wide.lastDimension())
+      return wide.shape()[1] % block || wide.shape()[2] % block ? 0 : block;
+  return 0;
+}
+
+/// reshape(transpose(reshape(x))) → depth_to_space(x), space_to_depth(x); as patches in a row, with a reshape
 static Rule blocks() {
   auto x = any();
   auto moved = movedFrom(x, 3, 7);
   return {"blocks", "not three movements in a row", moved, [=](Match &m) {
             Tensor result = m.root().result();
-            int32_t out = growth(m[x], result), in = growth(result, m[x]);
-            std::optional<Moves> moves = out || in ? m.moves(m[x], result) : std::nullopt;
+            int32_t out = blockOf(m[x], result), block = out ? out : blockOf(result, m[x]);
+            std::optional<Moves> moves = block ? m.moves(m[x], result) : std::nullopt;
             if (!moves || !(m[x].isFloat() || m[x].isQuantized()) || !storesAlike(m[x], result))
               return decline("no blocks of a picture, or not of numbers");
-            llvm::ArrayRef<int32_t> small = (out ? m[x] : result).shape();
-            int64_t block = out ? out : in, channels = (out ? result : m[x]).lastDimension();
+            llvm::ArrayRef<int32_t> wide = (out ? result : m[x]).shape();
+            int32_t small[] = {wide[0], wide[1] / block, wide[2] / block, wide[3] * block * block};
             unsigned order[] = {0, 1, 3, 2, 4, 5};
-            int64_t deep[] = {small[0], small[1], small[2], block, block, channels};
-            int64_t wide[] = {small[0], small[1], block, small[2], block, channels};
-            if (!(*moves == Moves(out ? deep : wide, order)))
+            int64_t rows = small[1], columns = small[2];
+            int64_t deep[] = {wide[0], rows, columns, block, block, wide[3]};
+            int64_t flat[] = {wide[0], rows, block, columns, block, wide[3]};
+            if (!(*moves == Moves(out ? deep : flat, order)))
               return decline("the elements of a block are in another order");
-            return m.replace(op(out ? Op::DEPTH_TO_SPACE : Op::SPACE_TO_DEPTH, {x}).with("block_size", block));
+            bool same = (out ? m[x] : result).shape() == llvm::ArrayRef<int32_t>(small);
+            Expr input = out && !same ? reshape(x, list(small)) : x;
+            Expr one = op(out ? Op::DEPTH_TO_SPACE : Op::SPACE_TO_DEPTH, {input}).with("block_size", block);
+            return m.replace(out || same ? one : reshape(one, shapeOf(result)));
           }};
 }
 

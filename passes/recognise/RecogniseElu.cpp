@@ -9,7 +9,8 @@ static Rule elu() {
   auto less = plus(expOf(x), -1); // of the sign of x
   auto selected = byTheSignOf(x, x, plus(expOf(x | below), -1));
   auto summed = (positiveOf(x) + expOf(below) + -1.0) | (positiveOf(x) + (expOf(below) - 1)) |
-                (positiveOf(x) + minimum(less, 0.0)) | (positiveOf(x) - positiveOf(1.0 - expOf(x)));
+                (positiveOf(x) + minimum(less, 0.0)) | (positiveOf(x) - positiveOf(1.0 - expOf(x))) |
+                maximum(x, plus(expOf(below), -1));
   return {"elu", "not x or exp(x) − 1, by its sign", selected | summed,
           [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::ELU, {x})) : decline("not float"); }};
 }

@@ -7,13 +7,17 @@ namespace origo {
 /// Half of x times 1 + tanh(√(2/π)·(x + 0.044715·x³)).
 static Rule byTanh() {
   const float root = 0.7978845608F, third = 0.044715F;
-  const Quotient both{static_cast<double>(root) * static_cast<double>(third)}; // which no float is
   auto x = any();
   auto cube = pow(x, 3) | x * square(x) | x * (x * x), squared = square(x) | x * x;
   auto factor = 1 + near(third) * squared;
-  auto inner = near(root) * (x + near(third) * cube) | near(root) * x * factor | (near(root) * x + near(both) * cube) |
-               x * (near(root) + near(both) * squared);
-  return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", halfOfGated(x, tanh(inner)),
+  auto inner = [&](double times) {
+    const double scale = times * static_cast<double>(root);
+    const Quotient both{scale * static_cast<double>(third)}; // which no float is
+    return near(scale) * (x + near(third) * cube) | near(scale) * x * factor | (near(scale) * x + near(both) * cube) |
+           x * (near(scale) + near(both) * squared);
+  };
+  auto gated = x * op(Op::LOGISTIC, {inner(2)}); // which is half of 1 + tanh of half of that
+  return Rule{"tanh", "not x/2 · (1 + tanh(0.798·(x + 0.0447·x³)))", halfOfGated(x, tanh(inner(1))) | gated,
               gelu(x).with("approximate", 1)}
       .assumes("what is 0.7978846 or 0.044715 but for a rounding to float16 is that");
 }
@@ -55,7 +59,8 @@ static Rule ofTwoProducts() {
 
 Pass RecogniseGelu() {
   return {"recognise-gelu",
-          "x/2 * (1 + tanh(0.798*(x + 0.0447*x^3))), x/2 * (1 + erf(x/sqrt(2))) -> gelu(x)",
+          "x/2 * (1 + tanh(0.798*(x + 0.0447*x^3))), x * logistic(1.596*(x + 0.0447*x^3)), x/2 * (1 + erf(x/sqrt(2))) "
+          "-> gelu(x)",
           Phase::Recognise,
           true,
           {{"fuse_gelu", {}}, {"replace_with_fc_gelu_fc", {{Op::MUL, Op::FULLY_CONNECTED}}}},

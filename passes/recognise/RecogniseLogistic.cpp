@@ -15,6 +15,20 @@ static Rule quotient() {
           }};
 }
 
+/// 1 / (1 + exp(x)) → logistic(−x), where a factor takes the sign
+static Rule ofOpposite() {
+  auto x = any();
+  return {"reciprocal", "not the reciprocal of 1 + exp(x) that is used once", 1.0 / (1 + expOf(x)).once(),
+          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {-x})) : decline("not float"); }};
+}
+
+/// 1 − logistic(−x) → logistic(x)
+static Rule complement() {
+  auto x = any();
+  return {"complement", "not what is left of one by logistic(−x)", 1.0 - op(Op::LOGISTIC, {negated(x)}),
+          [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {x})) : decline("not float"); }};
+}
+
 /// exp(x) / (1 + exp(x)) → logistic(x)
 static Rule ofExponentials() {
   auto x = any();
@@ -38,11 +52,12 @@ static Rule ofTangent(llvm::StringLiteral name, bool gated) {
 Pass RecogniseLogistic() {
   return Pass{"recognise-logistic",
               "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), (1 + tanh(x/2)) / 2 -> logistic(x), y / (1 + exp(-x)) -> y * "
-              "logistic(x)",
+              "logistic(x), 1 / (1 + exp(x)) -> logistic(-x), 1 - logistic(-x) -> logistic(x)",
               Phase::Recognise,
               true,
               {},
-              {ofExponentials(), quotient(), ofTangent("tangent", false), ofTangent("gated-tangent", true)}}
+              {ofExponentials(), quotient(), ofOpposite(), complement(), ofTangent("tangent", false),
+               ofTangent("gated-tangent", true)}}
       .about("exp(x) over 1 + exp(x) is NaN above 88, where LOGISTIC is not.");
 }
 

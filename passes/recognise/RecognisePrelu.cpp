@@ -39,16 +39,17 @@ static Rule ofTwoParts() {
           }};
 }
 
-/// relu(x) − relu(c · x) with c ≤ 0, whose multiple went into what is bounded
+/// relu(x) − relu(c · x) with c ≤ 0, and relu(x) + min(c · x, 0) with c ≥ 0, whose multiple went into what is bounded
 static Rule ofScaledPart() {
   auto x = any(), c = constant();
-  return {"scaled-part", "not relu(x) less the positive part of a multiple", positiveOf(x) - positiveOf(x * c),
-          [=](Match &m) {
+  auto less = positiveOf(x) - positiveOf(x * c), more = positiveOf(x) + minimum(x * c, 0.0);
+  return {"scaled-part", "not relu(x) and the bounded part of a multiple", less | more, [=](Match &m) {
             if (const char *why = slopeRefusal(m, m[x], m[c]))
               return decline(why);
-            if (!m.every(m[c], [](double n) { return n <= 0; }))
-              return decline("the multiple has the sign of x");
-            return m.replace(op(Op::PRELU, {x, fold(-c)}));
+            if (!(m.has(more) ? m.every(m[c], [](double n) { return n >= 0; })
+                              : m.every(m[c], [](double n) { return n <= 0; })))
+              return decline("the multiple is bounded on the side of x");
+            return m.replace(op(Op::PRELU, {x, m.has(more) ? Expr(c) : fold(-c)}));
           }};
 }
 
@@ -107,7 +108,8 @@ static Rule oneSlope() {
 
 Pass RecognisePrelu() {
   return {"recognise-prelu",
-          "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), relu(x) - relu(-a * x), "
+          "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), relu(x) - relu(-a * x), relu(x) "
+          "+ min(a * x, 0), "
           "(1+a)/2 * x + (1-a)/2 * |x|, x > 0 ? x : a * x, max(x, a * x) "
           "-> prelu(x, a), or leaky_relu(x) where a is one number",
           Phase::Recognise,

@@ -5,7 +5,8 @@ namespace origo {
 static Rule positive() {
   auto x = any();
   auto twice = x + op(Op::ABS, {x});
-  auto pattern = maximum(x, 0.0) | byTheSignOf(x, x, 0.0) | halfOf(twice) | (halfOf(x) + halfOf(op(Op::ABS, {x})));
+  auto pattern = maximum(x, 0.0) | byTheSignOf(x, x, 0.0) | halfOf(twice) | (halfOf(x) + halfOf(op(Op::ABS, {x}))) |
+                 x * cast(isPositive(x)) | negated(minimum(negated(x), 0.0));
   return Rule{"relu", "not the greater of a value and zero", pattern,
               [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }}
       .assumes("no number is NaN, and no sum of two overflows");
@@ -32,7 +33,8 @@ static Rule bySelecting(llvm::StringLiteral name, Op code, Op above, Op atLeast,
 
 Pass RecogniseRelu() {
   return Pass{"recognise-relu",
-              "max(x, 0), x > 0 ? x : 0, (x + |x|) / 2 -> relu(x), min(max(x, -1), 1) -> relu_n1_to_1(x), x > c ? x : "
+              "max(x, 0), x > 0 ? x : 0, (x + |x|) / 2, x * cast(x > 0) -> relu(x), min(max(x, -1), 1) -> "
+              "relu_n1_to_1(x), x > c ? x : "
               "c -> max(x, c) for integers",
               Phase::Recognise,
               true,

@@ -20,16 +20,21 @@ struct SoftmaxParts {
     if (!whole.isFloat() || !gone || gone->size() != 1 ||
         (permutation ? permutation->at(gone->front()) : gone->front()) != from.rank() - 1)
       return "not float, or not over one axis, the last";
-    auto spans = [&](const Expr &reduced, Tensor axes, Tensor wide) {
-      std::optional<Integers> own = m.integers(axes);
-      if (!own || own->axesOf(whole.rank()) != gone || wide.rank() != whole.rank())
+    // The maximum may be over more: what is taken off all of a row counts for nothing.
+    auto spans = [&](const Expr &reduced, Tensor axes, Tensor wide, bool more) {
+      std::optional<Integers> list = m.integers(axes);
+      auto own = list ? list->axesOf(whole.rank()) : std::nullopt;
+      if (!own || !llvm::is_contained(*own, gone->front()) || (own->size() != 1 && !more) ||
+          wide.rank() != whole.rank())
         return false;
       llvm::SmallVector<int32_t, 6> kept(whole.shape().begin(), whole.shape().end());
-      kept[gone->front()] = 1;
+      for (int32_t axis : *own)
+        kept[axis] = 1;
       return m.op(reduced).option("keep_dims") ||
              (whole.isStatic() && wide.isStatic() && wide.shape() == llvm::ArrayRef<int32_t>(kept));
     };
-    if (!spans(sum, m[axes], divided) || (m.has(most) && !spans(most, m[axesToo], m.op(centred).operand(1))))
+    if (!spans(sum, m[axes], divided, false) ||
+        (m.has(most) && !spans(most, m[axesToo], m.op(centred).operand(1), true)))
       return "the maximum or the sum is not one number for each row";
     return nullptr;
   }

@@ -150,17 +150,17 @@ static Rule ratio(llvm::StringLiteral name, bool divides, bool mirrored) {
 Pass MergeConstantArithmetic() {
   return {"merge-constant-arithmetic",
           "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), (x * c + d) * e -> x * (c*e) "
-          "+ d*e, y * (1 / x) -> y / x, x - c -> x + (-c), x + (-y) -> x - y, x - (-y) -> x + y, -x * c, -(x * c) -> x "
-          "* (-c)",
+          "+ d*e, max(max(x, c), d) -> max(x, max(c, d)), min likewise, y * (1 / x) -> y / x, x - c -> x + (-c), x + "
+          "(-y) -> x - y, x - (-y) -> x + y, -x * c, -(x * c) -> x * (-c)",
           Phase::Simplify,
           true,
           {{"replace_sub_with_add", {{Op::SUB, {}}}}, {"fuse_mul_with_div", {{Op::DIV, Op::MUL}, {Op::MUL, Op::DIV}}}},
-          {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL),
-           ratio("product-divided", false, false), ratio("quotient-multiplied", true, false),
-           ratio("divided-by-product", false, true), affine("affine", false, false),
-           affine("affine-divided", false, true), affine("quotient-affine", true, false),
-           affine("quotient-affine-divided", true, true), reciprocal(), opposite("added-opposite", Op::ADD),
-           opposite("subtracted-opposite", Op::SUB), negatedFactor()}};
+          {subtraction(), associate("sums", Op::ADD), associate("products", Op::MUL), associate("maxima", Op::MAXIMUM),
+           associate("minima", Op::MINIMUM), ratio("product-divided", false, false),
+           ratio("quotient-multiplied", true, false), ratio("divided-by-product", false, true),
+           affine("affine", false, false), affine("affine-divided", false, true),
+           affine("quotient-affine", true, false), affine("quotient-affine-divided", true, true), reciprocal(),
+           opposite("added-opposite", Op::ADD), opposite("subtracted-opposite", Op::SUB), negatedFactor()}};
 }
 
 } // namespace origo

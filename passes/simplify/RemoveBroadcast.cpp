@@ -25,14 +25,37 @@ static Rule beforeArithmetic() {
       }};
 }
 
+/// f(concat(x, x, x), y) → f(x, y) where x has one element along the dimension, and f broadcasts to the same shape.
+static Rule ofCopies() {
+  auto x = any(), y = any();
+  auto copies = op(Op::CONCATENATION, {}).each(x);
+  auto f = anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {copies, y}).mayActivate() |
+           anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {y, copies}).mayActivate();
+  return {"of-copies", "no operand is a concatenation", f, [=](Match &m) {
+            Node joined = m.op(copies);
+            Tensor one = m.at(0, x), wide = m[copies], result = m.root().result();
+            for (unsigned i = 1; i < joined.operandCount(); ++i)
+              if (!(m.at(i, x) == one))
+                return decline("several are joined");
+            int64_t axis = joined.option("axis");
+            axis += axis < 0 ? wide.rank() : 0;
+            if (!one.isStatic() || !wide.isStatic() || !m[y].isStatic() || !result.isStatic() || result.rank() > 4 ||
+                axis < 0 || axis >= one.rank() || one.shape()[axis] != 1 || !one.isPerTensor() ||
+                !one.hasQuantizationOf(wide))
+              return decline("repeated along more than one element, or the shapes are not known before run time");
+            return m.replace(cloneRoot().operand(m.positionOf(copies), one)); // else the shape changes
+          }};
+}
+
 Pass RemoveBroadcast() {
-  return {"remove-broadcast",
-          "f(broadcast_to(x), y), f(tile(x), y), f(x * ones, y), f(x + zeros, y) -> f(x, y) where f broadcasts by "
-          "itself to the same shape",
-          Phase::Simplify,
-          true,
-          {},
-          {beforeArithmetic()}};
+  return {
+      "remove-broadcast",
+      "f(broadcast_to(x), y), f(tile(x), y), f(x * ones, y), f(x + zeros, y), f(concat(x, x), y) -> f(x, y) where f "
+      "broadcasts by itself to the same shape",
+      Phase::Simplify,
+      true,
+      {},
+      {beforeArithmetic(), ofCopies()}};
 }
 
 } // namespace origo

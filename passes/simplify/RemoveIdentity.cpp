@@ -125,9 +125,30 @@ static Rule boundedBefore() {
           }};
 }
 
+/// relu6(relu(x)), relu(max(x, −2)), relu6(min(x, 9)), … → without the inner bound, which the outer one has
+static Rule boundedBehind() {
+  auto x = any(), c = constant();
+  auto rectified = relu(x), above = maximum(x, c), inner = rectified | above | minimum(x, c);
+  auto outer = relu(inner) | relu6(inner) | op(Op::RELU_N1_TO_1, {inner});
+  return {"bounded-behind", "not a bound of what is bounded", outer, [=](Match &m) {
+            bool ones = m.root().code() == Op::RELU_N1_TO_1;
+            if (!m[x].isFloat() || (m.has(rectified) && ones))
+              return decline("not float, or bounded by zero in front");
+            if (m.has(rectified))
+              return m.replace(cloneRoot().operand(0, x));
+            bool one = m[c].elementCount() == 1 && m[c].rank() <= m[x].rank();
+            bool wider = m.has(above)                   ? ones ? m.every(m[c], [](double n) { return n <= -1; })
+                                                               : m.every(m[c], [](double n) { return n <= 0; })
+                                           : m.root().code() == Op::RELU6 ? m.every(m[c], [](double n) { return n >= 6; })
+                                                        : ones && m.every(m[c], [](double n) { return n >= 1; });
+            return one && wider ? m.replace(cloneRoot().operand(0, x)) : decline("the inner bound is the nearer one");
+          }};
+}
+
 Pass RemoveIdentity() {
   return {"remove-identity",
-          "an operator whose result is its operand: x+0, x*1, cast to the same type, reshape to the same shape, …",
+          "an operator whose result is its operand: x+0, x*1, cast to the same type, reshape to the same shape, a "
+          "bound before a nearer one, …",
           Phase::Simplify,
           true,
           {{"remove_unnecessary_add", {{Op::ADD, {}}}},
@@ -140,7 +161,7 @@ Pass RemoveIdentity() {
            {"remove_unnecessary_strided_slice", {{Op::STRIDED_SLICE, {}}}},
            {"remove_unnecessary_transpose", {{Op::TRANSPOSE, {}}}}},
           {neutralArithmetic(), straightThrough(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(),
-           clampedBefore(), boundedBefore()}};
+           clampedBefore(), boundedBefore(), boundedBehind()}};
 }
 
 } // namespace origo
