@@ -67,6 +67,20 @@ static void writeList(llvm::raw_ostream &os, llvm::ArrayRef<uint32_t> items) {
   os << ']';
 }
 
+/// The values of what is gone may be those of what was made; an object in memory that is used again is another value.
+void HistoryRecorder::forgetReused(llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made) {
+  llvm::DenseSet<uint64_t> kept;
+  for (const Operator *op : removed) {
+    const Known &known = operators.find(op)->second;
+    kept.insert(known.results.begin(), known.results.end());
+  }
+  for (const Made &item : made)
+    for (const Value *value : item.op->results())
+      if (auto known = value ? values.find(value) : values.end();
+          known != values.end() && !kept.contains(current(known->second)))
+        values.erase(known);
+}
+
 void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
                             llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
                             llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced) {
@@ -74,19 +88,11 @@ void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringR
   for (const Made &item : made)
     name(item.op->opName());
   Ids ids;
-  // The values of what is gone may be those of what was made; an object in memory that is used again is another value.
-  llvm::DenseSet<uint64_t> kept;
   for (const Operator *op : removed) {
     auto known = operators.find(op);
     ids.push_back(known->second.id);
-    kept.insert(known->second.results.begin(), known->second.results.end());
     operators.erase(known);
   }
-  for (const Made &item : made)
-    for (const Value *value : item.op->results())
-      if (auto known = value ? values.find(value) : values.end();
-          known != values.end() && !kept.contains(current(known->second)))
-        values.erase(known);
   os << '[' << number << ',' << passName << ',' << ruleName << ',' << graph << ',';
   writeList(os, ids);
   os << ",[";
@@ -147,6 +153,7 @@ void HistoryRecorder::record(const RewriteEvent &event) {
     if (from.size() != origins.size())
       item.from = std::move(from);
   }
+  forgetReused(removed, made);
   llvm::SmallVector<std::pair<uint32_t, uint32_t>> replaced;
   for (auto [from, to] : event.tookOver) {
     auto known = values.find(from);
@@ -257,6 +264,7 @@ void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
     if (changed.contains(op))
       item.from->push_back(position[op]);
   }
+  forgetReused(removed, made);
   write(number, pass, "unused", added.empty() ? 0 : added.front()->subgraph()->index, removed, made, {});
 }
 

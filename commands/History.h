@@ -54,6 +54,7 @@ private:
   uint32_t current(uint32_t value);
   uint32_t valueId(const Value &value);
   Known describe(const Operator &op);
+  void forgetReused(llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made);
   void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
              llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
              llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
