@@ -179,17 +179,13 @@ bool FileGraph::reducesNothing(uint32_t op) const {
   return given && given == made;
 }
 
-bool FileGraph::addsNothing(uint32_t op) const {
+std::optional<bool> FileGraph::everyNumber(uint32_t op, llvm::function_ref<bool(float)> holds) const {
   using enum circle::BuiltinOperator;
   const OperatorInfo *info = opcode(op).like;
   if (!info || !llvm::is_contained({ADD, SUB, MUL, DIV}, info->code))
-    return false;
-  const flatbuffers::Table *given = options(op);
-  const wire::Field *activation = given ? info->optionsType()->find("fused_activation_function") : nullptr;
-  if (activation && wire::integer(*given, *activation) != 0)
-    return false;
-  const float neutral = llvm::is_contained({ADD, SUB}, info->code) ? 0 : 1;
-  bool any = false, isSecond = false;
+    return std::nullopt;
+  std::optional<bool> all;
+  bool isSecond = false;
   forEachInput(op, [&](int32_t tensor) {
     bool mayBe = std::exchange(isSecond, true) || llvm::is_contained({ADD, MUL}, info->code);
     if (!mayBe || tensor < 0 || kind[tensor] != TensorKind::Constant ||
@@ -198,13 +194,23 @@ bool FileGraph::addsNothing(uint32_t op) const {
     ModelView::Bytes bytes = payload(static_cast<uint32_t>(tensor));
     if (!bytes.data || bytes.end || bytes.size < sizeof(float))
       return;
-    bool all = true;
+    all = true;
     for (uint64_t at = 0; at + sizeof(float) <= bytes.size; at += sizeof(float)) {
       float number;
       std::memcpy(&number, bytes.data + at, sizeof(float));
-      all &= number == neutral;
+      all = *all && holds(number);
     }
-    any |= all;
   });
-  return any;
+  return all;
+}
+
+bool FileGraph::addsNothing(uint32_t op) const {
+  using enum circle::BuiltinOperator;
+  const OperatorInfo *info = opcode(op).like;
+  const flatbuffers::Table *given = info ? options(op) : nullptr;
+  const wire::Field *activation = given ? info->optionsType()->find("fused_activation_function") : nullptr;
+  if (activation && wire::integer(*given, *activation) != 0)
+    return false;
+  const float neutral = info && llvm::is_contained({ADD, SUB}, info->code) ? 0 : 1;
+  return everyNumber(op, [&](float number) { return number == neutral; }).value_or(false);
 }

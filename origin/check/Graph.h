@@ -64,6 +64,8 @@ public:
   bool reducesNothing(uint32_t op) const;
   /// A sum with zeros or a product with ones, of floats.
   bool addsNothing(uint32_t op) const;
+  /// Does it hold of each number that an operator of two adds, takes away, multiplies or divides by? None: not known.
+  std::optional<bool> everyNumber(uint32_t op, llvm::function_ref<bool(float)> holds) const;
 
 private:
   const ModelView *view;

@@ -255,7 +255,7 @@ private:
   }
 
   /// Which of the two is first does not matter: one moves data or reduces nothing, or they are a maximum and what does
-  /// not decrease, or scales, shifts and clamps by constants.
+  /// not decrease (a shift and a positive scale among that), or scales, shifts and clamps by constants.
   bool mayTrade(uint32_t a, uint32_t b) const {
     using enum circle::BuiltinOperator;
     auto clamps = [&](uint32_t op) {
@@ -263,7 +263,14 @@ private:
     };
     auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
-    auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || isMonotone(source.opcode(op).like); };
+    // Of constants that are not at hand as floats, nobody knows better.
+    auto rises = [&](uint32_t op) {
+      return scales(op) &&
+             (is(op, {ADD, SUB}) || source.everyNumber(op, [](float number) { return number > 0; }).value_or(true));
+    };
+    auto isMonotoneOrClamps = [&](uint32_t op) {
+      return clamps(op) || rises(op) || isMonotone(source.opcode(op).like);
+    };
     return moves(a) || moves(b) || source.reducesNothing(a) || source.reducesNothing(b) ||
            ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) || (pools(a) && isMonotoneOrClamps(b)) ||
            (pools(b) && isMonotoneOrClamps(a));

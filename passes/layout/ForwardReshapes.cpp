@@ -258,16 +258,16 @@ static Rule concatenation() {
 /// reshape(slice(y)) → slice(reshape(y)) where only dimensions of y of size 1 come and go, and y is a reshape itself,
 /// or joined of such.
 static Rule slicing() {
-  auto begin = constant();
+  auto begin = constant(), size = constant();
   auto inner = anyOf({Op::RESHAPE}), joined = op(Op::CONCATENATION, {}).each(op(Op::RESHAPE, {any()}));
   auto y = inner | joined;
-  auto sliced = op(Op::SLICE, {y, begin}).once();
+  auto sliced = op(Op::SLICE, {y, begin, size}).once();
   auto shaped = op(Op::RESHAPE, {sliced});
   return {"slicing", "not the reshape of a slice, used once, of a reshape, or of joined ones", shaped, [=](Match &m) {
             Tensor whole = m.op(sliced).operand(0), part = m[sliced];
-            std::optional<Integers> first = m.integers(m[begin]);
-            if (!first || !whole.isStatic() || !part.isStatic() || !m[shaped].isStatic() || !whole.isPerTensor() ||
-                !whole.hasQuantizationOf(m[shaped]))
+            std::optional<Integers> first = m.integers(m[begin]), sizes = m.integers(m[size]);
+            if (!first || !sizes || !whole.isStatic() || !part.isStatic() || !m[shaped].isStatic() ||
+                !whole.isPerTensor() || !whole.hasQuantizationOf(m[shaped]))
               return decline("the shapes are not known before run time, or quantised by channel");
             llvm::SmallVector<int32_t, 6> shape, from;
             int next = 0;
@@ -288,7 +288,7 @@ static Rule slicing() {
             if (next != whole.rank())
               return decline("more than dimensions of size 1 change");
             Expr flat = reshape(whole, list(shape));
-            return m.replace(op(Op::SLICE, {flat, first->with(from), shapeOf(m[shaped])}));
+            return m.replace(op(Op::SLICE, {flat, first->with(from), sizes->with(m[shaped].shape())}));
           }};
 }
 

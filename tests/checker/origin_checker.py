@@ -1133,7 +1133,18 @@ class Checker:
         if is_simple(a, p) and is_simple(b, o):
             return True
         maxima = {"MAX_POOL_2D", "REDUCE_MAX"}
-        return (p.name in maxima and o.name in self.MONOTONE) or (o.name in maxima and p.name in self.MONOTONE)
+        return (p.name in maxima and (o.name in self.MONOTONE or self.rises(b))) or \
+            (o.name in maxima and (p.name in self.MONOTONE or self.rises(a)))
+
+    def rises(self, number):
+        """A shift by a constant, or a scale by one that is positive, as far as floats are at hand."""
+        operator, operands = self.source.operators[number], self.source.operands[number]
+        if operator.name not in self.SHIFTS or not self.has_constant(number):
+            return False
+        by = operands if operator.name in ("ADD", "MUL") else operands[1:]
+        known = [self.source.tensors[i].data for i in by
+                 if i >= 0 and self.source.kind_of(i) == "constant" and self.source.tensors[i].type == 0]
+        return operator.name in ("ADD", "SUB") or all(n > 0 for data in known for n in memoryview(data).cast("f"))
 
     def moves_data(self, maker):
         """It moves what is computed: a constant that was moved likewise has nothing of that."""
