@@ -163,6 +163,7 @@ void HistoryRecorder::record(const RewriteEvent &event) {
     if (a == b)
       continue;
     replaced.emplace_back(a, b);
+    values.erase(from); // nothing has it any more, and its memory may become another value's
     for (uint32_t next = uint32_t(standIns.size()); next <= std::max(a, b); ++next)
       standIns.push_back(next);
     standIns[a] = b;
