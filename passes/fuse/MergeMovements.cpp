@@ -2,8 +2,8 @@
 
 namespace origo {
 
-/// `count` reshapes and transposes in a row → as few as do the same: reshape, transpose, reshape at most, to which longer
-/// rows come four by four.
+/// `count` reshapes and transposes in a row → as few as do the same: reshape, transpose, reshape at most, to which
+/// longer rows come four by four.
 static Rule inARow(llvm::StringLiteral name, unsigned count) {
   constexpr Op codes[] = {Op::TRANSPOSE, Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS};
   auto x = any();

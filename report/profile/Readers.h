@@ -37,7 +37,8 @@ void describeBenchmarkRow(llvm::StringRef type, llvm::StringRef name, ProfileRow
 llvm::StringRef withoutLogHead(llvm::StringRef line);
 
 bool isJson(llvm::StringRef text);
-/// What is told from keys is told from their appearance anywhere in the first 4 MiB, before the file is known to be whole.
+/// What is told from keys is told from their appearance anywhere in the first 4 MiB, before the file is known to be
+/// whole.
 bool hasKey(llvm::StringRef text, llvm::StringRef key);
 /// The first line that is not blank.
 llvm::StringRef firstLine(llvm::StringRef text);
