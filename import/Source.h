@@ -12,7 +12,7 @@ namespace origo {
 struct Source {
   std::shared_ptr<MappedFile> file;
   bool tflite = false;
-  bool payloads = true; ///< ImportOptions::payloads
+  bool payloads = true;                          ///< ImportOptions::payloads
   std::vector<std::string> *tolerated = nullptr; ///< takes what ImportOptions::tolerant lets pass; null: nothing
   const circle::Model *model = nullptr;
   /// Fields of a later schema revision are there, which are not carried.

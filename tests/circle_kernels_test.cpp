@@ -56,8 +56,8 @@ std::string bcqFullyConnected(const std::string &constants) {
 )";
 }
 
-/// Sums are multiplied by 0.3 and rounded once, as the runtime does it: rounding in two steps would make 1 of 0.3. Of 16 bits, by a
-/// factor of 31 bits: with 15 of them it would be 30001.
+/// Sums are multiplied by 0.3 and rounded once, as the runtime does it: rounding in two steps would make 1 of 0.3. Of
+/// 16 bits, by a factor of 31 bits: with 15 of them it would be 30001.
 TEST(FullyConnected, RoundsSumsOnce) {
   for (Engine engine : {Engine::Reference, Engine::Fast}) {
     CompileOptions options;
@@ -66,7 +66,8 @@ TEST(FullyConnected, RoundsSumsOnce) {
       return (llvm::Twine("subgraph @main(%x: ") + type + "[1,1] q{scale=1, zero_point=0}) -> (%y) {\n" +
               "  %w: i8[1,1] q{scale=0.3, zero_point=0} = const [1]\n  %b: " + biasType +
               "[1] q{scale=0.3, zero_point=0} = const [" + bias + "]\n  %y: " + type +
-              "[1,1] q{scale=1, zero_point=0} = FULLY_CONNECTED(%x, %w, %b)\n}\n").str();
+              "[1,1] q{scale=1, zero_point=0} = FULLY_CONNECTED(%x, %w, %b)\n}\n")
+          .str();
     };
     auto narrow = runText(graph("i8", "i32", "1"), {tensor<int8_t>(TensorType::INT8, {1, 1}, {0})}, options);
     auto wide = runText(graph("i16", "i64", "100001"), {tensor<int16_t>(TensorType::INT16, {1, 1}, {0})}, options);
@@ -199,7 +200,8 @@ TEST(NonMaxSuppression, LimitsAreSharp) {
 model circle version 0
 subgraph @main(%boxes: f32[3,4], %scores: f32[3]) -> (%count) {
   %most: i32[] = const [3]
-  %overlap: f32[] = const [)") + overlap + "]\n  %least: f32[] = const [" + score + R"(]
+  %overlap: f32[] = const [)") +
+                       overlap + "]\n  %least: f32[] = const [" + score + R"(]
   %i: i32[3], %count: i32[] = NON_MAX_SUPPRESSION_V4(%boxes, %scores, %most, %overlap, %least)
 }
 )");

@@ -50,7 +50,8 @@ void sameNumbersAfterO1(const ModelFolder &models) {
   std::vector<uint32_t> seeds{1};
   if (isThorough())
     seeds = {1, 2, 3};
-  forEachModel(models, 1e8, tooBig, [&](Model &before, Model &after) { expectSameNumbers(before, after, tally, seeds); });
+  forEachModel(models, 1e8, tooBig,
+               [&](Model &before, Model &after) { expectSameNumbers(before, after, tally, seeds); });
   tally.print("models");
   llvm::outs() << "models: " << tooBig << " left out because they take long; ORIGO_THOROUGH=1 runs them\n";
   EXPECT_GE(tally.executed, 250u);
@@ -97,7 +98,7 @@ void sameNumbersAfterEachFlag(const ModelFolder &models, unsigned mostIdle) {
       std::unique_ptr<Model> after = modelOf(file);
       origo::PipelineOptions options;
       options.format = Format::Circle; // which has more operators
-      unsigned applied = 0; // that dead code goes is no sign of the flag
+      unsigned applied = 0;            // that dead code goes is no sign of the flag
       options.onRewrite = [&](const RewriteEvent &event) { applied += event.rule != "unused"; };
       if (llvm::Error error = runPipeline(*after, pipeline, store, options)) {
         ADD_FAILURE() << llvm::toString(std::move(error));

@@ -112,7 +112,8 @@ const Kind kinds[] = {
        op.setCustomCode({});
        op.makeOptions2().member = static_cast<uint8_t>(circle::BuiltinOptions2::StablehloCustomCallOptions);
        const auto *type = wire::Schema::circle().table("StablehloCustomCallOptions");
-       op.makeOptions2().table = g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer()));
+       op.makeOptions2().table =
+           g.model.copyTable(*type, flatbuffers::GetRoot<flatbuffers::Table>(b.GetBufferPointer()));
      }},
     {"names",
      [](SmallGraph &g, Operator &op, Value *weights, uint32_t n) {
@@ -162,8 +163,8 @@ TEST(Placement, TablesAreReadAsTheyWillLieInTheFile) {
           SmallGraph g;
           fill(g, kind, size, format);
           g.model.number();
-          llvm::Expected<std::unique_ptr<Tables>> tables = buildTables(
-              g.model, {.format = format, .mapEntries = origin::metadataName, .inlineBelow = inlineBelow});
+          llvm::Expected<std::unique_ptr<Tables>> tables =
+              buildTables(g.model, {.format = format, .mapEntries = origin::metadataName, .inlineBelow = inlineBelow});
           ASSERT_TRUE(bool(tables)) << llvm::toString(tables.takeError());
           std::string before, after;
           withView(g.model, **tables, [&](const origin::ModelView &view) { before = digestOf(view); });

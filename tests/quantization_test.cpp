@@ -7,9 +7,9 @@
 #include "passes/Pipeline.h"
 #include "quantize/Blocks.h"
 #include "quantize/Calibrate.h"
+#include "quantize/Expression.h"
 #include "quantize/Parameters.h"
 #include "quantize/Plan.h"
-#include "quantize/Expression.h"
 #include "quantize/Recipe.h"
 #include "schema/TensorTypes.h"
 #include "tests/RealModels.h"
@@ -17,12 +17,12 @@
 #include "llvm/Support/FileSystem.h"
 
 #include <cmath>
+#include <gtest/gtest.h>
 #include <map>
 #include <set>
-#include <gtest/gtest.h>
 
-/// Parameters, recipes, and the constants of quantised models. What TensorFlow's converter made of float networks is compared by
-/// bench/quantization_pairs.py.
+/// Parameters, recipes, and the constants of quantised models. What TensorFlow's converter made of float networks is
+/// compared by bench/quantization_pairs.py.
 
 using namespace origo;
 using namespace origo::quantize;
@@ -176,12 +176,12 @@ void constantsAreWhatTheirRelationsSay(const ModelFolder &models, std::initializ
   unsigned byBlock = 0;
   unsigned compared = 0, scaled = 0, unchecked = 0, edges = 0;
   for (const char *network : networks)
-    for (const Way &way : {Way{"int8", Scheme::Mode::Full, INT8, true, false},
-                           Way{"equalised", Scheme::Mode::Full, INT8, false, true},
-                           Way{"dynamic", Scheme::Mode::Weights, INT8, true, false},
-                           Way{"4 bits", Scheme::Mode::WidenedWeights, INT4, true, false},
-                           Way{"by block", Scheme::Mode::Weights, INT4, true, false, 32},
-                           Way{"float16", Scheme::Mode::Float16, INT8, true, false}}) {
+    for (const Way &way :
+         {Way{"int8", Scheme::Mode::Full, INT8, true, false}, Way{"equalised", Scheme::Mode::Full, INT8, false, true},
+          Way{"dynamic", Scheme::Mode::Weights, INT8, true, false},
+          Way{"4 bits", Scheme::Mode::WidenedWeights, INT4, true, false},
+          Way{"by block", Scheme::Mode::Weights, INT4, true, false, 32},
+          Way{"float16", Scheme::Mode::Float16, INT8, true, false}}) {
       SCOPED_TRACE(std::string(network) + ", " + way.name);
       std::string path = models.at(std::string(network) + ".tflite");
       auto source = importModel(path), imported = importModel(path);
@@ -227,8 +227,7 @@ void constantsAreWhatTheirRelationsSay(const ModelFolder &models, std::initializ
             auto steps = model.steps.get(relation.steps);
             eval::Tolerance tolerance =
                 eval::Tolerance::ofRange(eval::storedNumbers(want).value_or(std::vector<double>()), 1e-5);
-            eval::Verdict verdict =
-                eval::checkRelation(want, eval::withConstants(steps, sources), &tolerance, have);
+            eval::Verdict verdict = eval::checkRelation(want, eval::withConstants(steps, sources), &tolerance, have);
             // A scaled bias is computed in float32, and rounded as that; one number lies on the edge.
             bool onEdge = llvm::StringRef(verdict.text).starts_with("1 of ") && way.equalize;
             edges += verdict.kind == eval::Verdict::Deviates && onEdge;
@@ -298,9 +297,10 @@ std::vector<double> realOutput(Model &model) {
       if (tensor.type == FLOAT32)
         numbers.push_back(reinterpret_cast<const float *>(tensor.bytes.data())[i]);
       else
-        numbers.push_back(q->scale[0] *
-                          static_cast<double>((tensor.type == UINT8 ? tensor.bytes[i] : static_cast<int8_t>(tensor.bytes[i])) -
-                           q->zeroPoint[0]));
+        numbers.push_back(
+            q->scale[0] *
+            static_cast<double>((tensor.type == UINT8 ? tensor.bytes[i] : static_cast<int8_t>(tensor.bytes[i])) -
+                                q->zeroPoint[0]));
   }
   return numbers;
 }
@@ -313,7 +313,8 @@ TEST(StoredOtherwise, StandsForTheSame) {
   std::vector<double> want = realOutput(**source);
   ASSERT_EQ(want.size(), 36u);
   EXPECT_GT(std::set<double>(want.begin(), want.end()).size(), 10u);
-  for (auto [mode, type, steps] : {std::tuple(Scheme::Mode::Unsigned, UINT8, 0.), std::tuple(Scheme::Mode::Fake, FLOAT32, 1.)}) {
+  for (auto [mode, type, steps] :
+       {std::tuple(Scheme::Mode::Unsigned, UINT8, 0.), std::tuple(Scheme::Mode::Fake, FLOAT32, 1.)}) {
     auto model = parseText(convolutions, "", store);
     ASSERT_TRUE(static_cast<bool>(model));
     (*model)->becomeSource();
@@ -355,14 +356,15 @@ TEST(Recipe, LaterEntriesWinWhereTheyCanBeTaken) {
       "weight_tensor_config": {"num_bits": 4, "granularity": "TENSORWISE"}, "min_weight_elements": 3}},
     {"regex": "^dec", "operation": "FULLY_CONNECTED", "algorithm_key": "no_quantize"},
     {"regex": "z$", "operation": "OUTPUT", "algorithm_key": "no_quantize"}])",
-                                 **model, scheme);
+                         **model, scheme);
   ASSERT_TRUE(static_cast<bool>(vain)) << llvm::toString(vain.takeError());
   EXPECT_TRUE(vain->empty());
   EXPECT_FALSE(scheme.common.quantize);
   ASSERT_EQ(scheme.layers.size(), 4u);
   EXPECT_FALSE(scheme.layers["dec/z"].quantize);
   EXPECT_EQ(scheme.layers["dec/z"].whyFloat, "it has no form in integers");
-  const Scheme::Choice &dense = scheme.layers["enc/a"], &tanh = scheme.layers["enc/y"], &computed = scheme.layers["dec/b"];
+  const Scheme::Choice &dense = scheme.layers["enc/a"], &tanh = scheme.layers["enc/y"],
+                       &computed = scheme.layers["dec/b"];
   EXPECT_EQ(dense.mode, Scheme::Mode::WidenedWeights);
   EXPECT_EQ(dense.weights, INT4);
   EXPECT_EQ(dense.leastElements, 3u);
@@ -381,26 +383,29 @@ TEST(Recipe, SaysWhatItCannotDo) {
   PayloadStore store;
   auto model = parseText(floats, "", store);
   ASSERT_TRUE(static_cast<bool>(model));
-  for (auto [recipe, why] : std::initializer_list<std::pair<const char *, const char *>>{
-           {"{}", "a list in JSON"},
-           {"[1]", "there is no \"regex\""},
-           {R"([{"regex": 7}])", "there is no \"regex\""},
-           {R"([{"regex": "("}])", "is no expression"},
-           {R"([{"regex": "\\h"}])", "is no expression of Python's: there is no escape \\h"},
-           {R"x([{"regex": "(((a{255}){255}){255}){255}"}])x", "is no expression of Python's: regular expression is too large"},
-           {R"([{"regex": "(x|y*)*[bc]", "algorithm_key": "OSCAR"}])", "OSCAR"}, // that one is fine
-           {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OSCAR"}])", "OSCAR"}, // that one is not
-           {R"([{"regex": "x", "algorithm_key": "OSCAR"}])", "entry 0: the algorithm \"OSCAR\" is not here"},
-           {R"([{"regex": "x", "layers": "y", "algorithm_key": "no_quantize"}])", "there is no \"regex\""},
-           {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"num_bits": 2}}}])", "weights of 2 bits"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_48"}}}])", "BLOCKWISE_48"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])",
-            "weights by blocks have 4 bits"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}, "compute_precision": "INTEGER"}}])",
-            "asymmetric weights are for those that are widened"},
-           {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
-            "activations of 8 bits are asymmetric"}}) {
+  for (
+      auto [recipe, why] : std::initializer_list<std::pair<const char *, const char *>>{
+          {"{}", "a list in JSON"},
+          {"[1]", "there is no \"regex\""},
+          {R"([{"regex": 7}])", "there is no \"regex\""},
+          {R"([{"regex": "("}])", "is no expression"},
+          {R"([{"regex": "\\h"}])", "is no expression of Python's: there is no escape \\h"},
+          {R"x([{"regex": "(((a{255}){255}){255}){255}"}])x",
+           "is no expression of Python's: regular expression is too large"},
+          {R"([{"regex": "(x|y*)*[bc]", "algorithm_key": "OSCAR"}])", "OSCAR"},       // that one is fine
+          {R"([{"regex": "((a{9}){9}){0,2}x", "algorithm_key": "OSCAR"}])", "OSCAR"}, // that one is not
+          {R"([{"regex": "x", "algorithm_key": "OSCAR"}])", "entry 0: the algorithm \"OSCAR\" is not here"},
+          {R"([{"regex": "x", "layers": "y", "algorithm_key": "no_quantize"}])", "there is no \"regex\""},
+          {R"([{"regex": "x"}])", "there is no \"weight_tensor_config\""},
+          {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"num_bits": 2}}}])", "weights of 2 bits"},
+          {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_48"}}}])",
+           "BLOCKWISE_48"},
+          {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"granularity": "BLOCKWISE_32"}}}])",
+           "weights by blocks have 4 bits"},
+          {R"([{"regex": "x", "op_config": {"weight_tensor_config": {"symmetric": false}, "compute_precision": "INTEGER"}}])",
+           "asymmetric weights are for those that are widened"},
+          {R"([{"regex": "x", "op_config": {"weight_tensor_config": {}, "activation_tensor_config": {"symmetric": true}}}])",
+           "activations of 8 bits are asymmetric"}}) {
     Scheme scheme;
     auto vain = readRecipe(recipe, **model, scheme);
     ASSERT_FALSE(static_cast<bool>(vain)) << recipe;
@@ -436,14 +441,16 @@ TEST(Recipe, NewerFieldsAndLayers) {
 
 /// Weights with zero points reach as far as they go, and no further.
 TEST(Recipe, AsymmetricWeights) {
-  Parameters eight = asymmetricWeights({-1, 4.1f}, TensorType::INT8), four = asymmetricWeights({2, 5}, TensorType::INT4);
+  Parameters eight = asymmetricWeights({-1, 4.1f}, TensorType::INT8),
+             four = asymmetricWeights({2, 5}, TensorType::INT4);
   EXPECT_FLOAT_EQ(eight.scale, 0.02f);
   EXPECT_EQ(eight.zeroPoint, -78);
   EXPECT_FLOAT_EQ(four.scale, 5.f / 15); // 0 is among them
   EXPECT_EQ(four.zeroPoint, -8);
 }
 
-/// Entries that are most likely not meant so: none of them ends the reading, and the kinds that the model lacks are none.
+/// Entries that are most likely not meant so: none of them ends the reading, and the kinds that the model lacks are
+/// none.
 TEST(Recipe, TellsOfEntriesThatAreAboutNothing) {
   PayloadStore store;
   auto model = parseText(floats, "", store);
@@ -458,9 +465,9 @@ TEST(Recipe, TellsOfEntriesThatAreAboutNothing) {
     {"regex": ".*", "operation": "TAHN", "algorithm_key": "no_quantize"}])",
                          **model, scheme);
   ASSERT_TRUE(static_cast<bool>(vain)) << llvm::toString(vain.takeError());
-  EXPECT_EQ(*vain, (std::vector<std::string>{"entry 1: \"enc\\\\d\" matches no layer",
-                                             "entry 2: \"/y$\" matches no FULLY_CONNECTED",
-                                             "entry 4: \"/z$\" matches no INPUT", "entry 5: there is no operation \"TAHN\""}));
+  EXPECT_EQ(*vain, (std::vector<std::string>{
+                       "entry 1: \"enc\\\\d\" matches no layer", "entry 2: \"/y$\" matches no FULLY_CONNECTED",
+                       "entry 4: \"/z$\" matches no INPUT", "entry 5: there is no operation \"TAHN\""}));
 }
 
 /// What stays float is what it is for the reason that is given.
@@ -479,8 +486,9 @@ TEST(Recipe, ReasonsOfWhatStaysFloat) {
     return text;
   };
   // Weights alone: TANH and SIN have none.
-  EXPECT_EQ(reasons(R"([{"regex": "^enc", "op_config": {"weight_tensor_config": {}, "compute_precision": "INTEGER"}}])"),
-            "dec/b: no entry of the recipe is about it\ndec/z: no entry of the recipe is about it\n");
+  EXPECT_EQ(
+      reasons(R"([{"regex": "^enc", "op_config": {"weight_tensor_config": {}, "compute_precision": "INTEGER"}}])"),
+      "dec/b: no entry of the recipe is about it\ndec/z: no entry of the recipe is about it\n");
   EXPECT_EQ(reasons(R"([{"regex": ".*", "op_config": {"weight_tensor_config": {}, "compute_precision": "INTEGER"}},
                        {"regex": "dec/b", "algorithm_key": "no_quantize"}])"),
             "dec/b: the recipe says no_quantize\n");
@@ -489,20 +497,61 @@ TEST(Recipe, ReasonsOfWhatStaysFloat) {
 /// As Python's re.search finds them (3.11).
 TEST(Recipe, ExpressionsArePythons) {
   for (auto [expression, text, found] : std::initializer_list<std::tuple<llvm::StringRef, llvm::StringRef, bool>>{
-           {"\\d", "relu0/Relu", true}, {"\\d", "relu/Relu", false}, {".*relu\\d.*", "relu12/x", true},
-           {"\\bfc1\\b", "a/fc1/MatMul", true}, {"\\bfc1\\b", "a/fc12/MatMul", false}, {"^\\w+/Relu$", "relu0/Relu", true},
-           {"^\\w+/Relu$", "a/relu0/Relu", false}, {"^(?!.*Softmax).*", "fc/MatMul", true}, {"^(?!.*Softmax).*", "sm/Softmax", false},
-           {"fc1/.*?MatMul", "fc1/a/MatMul", true}, {"(?:fc1|GAP).*", "GAP/Mean", true}, {"(?i)RELU0", "relu0", true},
-           {"RELU0", "relu0", false}, {"(?i:RELU)0", "relu0", true}, {"(?i:RELU)A", "relua", false}, {"(?<=dec/)\\w+$", "dec/out", true},
-           {"(?<!dec/)out$", "dec/out", false}, {"(a+)/\\1$", "aa/aa", true}, {"(a+)/\\1$", "aa/aab", false},
-           {"(?P<s>b+)/(?P=s)$", "bb/bb", true}, {"x\\Z", "x", true}, {"x$", "x\n", true}, {"x\\Z", "x\n", false},
-           {"^a{,2}b$", "aaab", false}, {"^a{,2}b$", "aab", true}, {"^a{,}b$", "aaaab", true}, {"a{x}", "a{x}", true},
-           {"[[:alpha:]]", "k]", false}, {"[[:alpha:]]", "a]", true}, {"[]a]", "]", true}, {"[^]a]", "]", false},
-           {"\\v", "\v", true}, {"\\v", "\n", false}, {"[\\v]", "\n", false}, {"\\w", "é", true}, {"(?a)\\w", "é", false},
-           {"\\d", "٣", true}, {"(?a)\\d", "٣", false}, {"(?s)a.b", "a\nb", true}, {"a.b", "a\nb", false}, {"(?m)^b", "a\nb", true},
-           {"(?x) a b  # both", "ab", true}, {"(?x)a\\ b", "a b", true}, {"\\u00e9$", "café", true}, {"\\x41", "A", true},
-           {"a++b", "aaab", true}, {"(?>a+)ab", "aaab", false}, {"^(a)?(?(1)b|c)$", "ac", false}, {"(?P<n>a)?(?(n)b|c)$", "ab", true},
-           {"(?#note)a", "a", true}, {"[\\b]", "\b", true}, {"\\.", "a", false}, {"\\/", "a/b", true}, {"^.$", "é", true}, {"", "", true}}) {
+           {"\\d", "relu0/Relu", true},
+           {"\\d", "relu/Relu", false},
+           {".*relu\\d.*", "relu12/x", true},
+           {"\\bfc1\\b", "a/fc1/MatMul", true},
+           {"\\bfc1\\b", "a/fc12/MatMul", false},
+           {"^\\w+/Relu$", "relu0/Relu", true},
+           {"^\\w+/Relu$", "a/relu0/Relu", false},
+           {"^(?!.*Softmax).*", "fc/MatMul", true},
+           {"^(?!.*Softmax).*", "sm/Softmax", false},
+           {"fc1/.*?MatMul", "fc1/a/MatMul", true},
+           {"(?:fc1|GAP).*", "GAP/Mean", true},
+           {"(?i)RELU0", "relu0", true},
+           {"RELU0", "relu0", false},
+           {"(?i:RELU)0", "relu0", true},
+           {"(?i:RELU)A", "relua", false},
+           {"(?<=dec/)\\w+$", "dec/out", true},
+           {"(?<!dec/)out$", "dec/out", false},
+           {"(a+)/\\1$", "aa/aa", true},
+           {"(a+)/\\1$", "aa/aab", false},
+           {"(?P<s>b+)/(?P=s)$", "bb/bb", true},
+           {"x\\Z", "x", true},
+           {"x$", "x\n", true},
+           {"x\\Z", "x\n", false},
+           {"^a{,2}b$", "aaab", false},
+           {"^a{,2}b$", "aab", true},
+           {"^a{,}b$", "aaaab", true},
+           {"a{x}", "a{x}", true},
+           {"[[:alpha:]]", "k]", false},
+           {"[[:alpha:]]", "a]", true},
+           {"[]a]", "]", true},
+           {"[^]a]", "]", false},
+           {"\\v", "\v", true},
+           {"\\v", "\n", false},
+           {"[\\v]", "\n", false},
+           {"\\w", "é", true},
+           {"(?a)\\w", "é", false},
+           {"\\d", "٣", true},
+           {"(?a)\\d", "٣", false},
+           {"(?s)a.b", "a\nb", true},
+           {"a.b", "a\nb", false},
+           {"(?m)^b", "a\nb", true},
+           {"(?x) a b  # both", "ab", true},
+           {"(?x)a\\ b", "a b", true},
+           {"\\u00e9$", "café", true},
+           {"\\x41", "A", true},
+           {"a++b", "aaab", true},
+           {"(?>a+)ab", "aaab", false},
+           {"^(a)?(?(1)b|c)$", "ac", false},
+           {"(?P<n>a)?(?(n)b|c)$", "ab", true},
+           {"(?#note)a", "a", true},
+           {"[\\b]", "\b", true},
+           {"\\.", "a", false},
+           {"\\/", "a/b", true},
+           {"^.$", "é", true},
+           {"", "", true}}) {
     auto compiled = Expression::compile(expression);
     ASSERT_TRUE(static_cast<bool>(compiled)) << expression.str() << ": " << llvm::toString(compiled.takeError());
     Expression::Budget budget;
@@ -510,8 +559,9 @@ TEST(Recipe, ExpressionsArePythons) {
     ASSERT_TRUE(static_cast<bool>(isIn)) << expression.str() << ": " << llvm::toString(isIn.takeError());
     EXPECT_EQ(*isIn, found) << expression.str() << " in " << text.str();
   }
-  for (llvm::StringRef wrong : {"\\h", "\\Q.\\E", "(?R)", "(*UTF)a", "(?<n>a)", "a(?i)b", "(", "\\p{L}", "(?|a|b)", "[a", "\\x4",
-                                "(?L)a", "(?z)a", "a\\", "\\K", "(?'n'a)", "(?&n)", "(?C)a", "[\\Z]", "(?1)", "\\N", "x{70000}"}) {
+  for (llvm::StringRef wrong :
+       {"\\h",   "\\Q.\\E", "(?R)", "(*UTF)a", "(?<n>a)", "a(?i)b", "(",     "\\p{L}", "(?|a|b)", "[a",  "\\x4",
+        "(?L)a", "(?z)a",   "a\\",  "\\K",     "(?'n'a)", "(?&n)",  "(?C)a", "[\\Z]",  "(?1)",    "\\N", "x{70000}"}) {
     auto compiled = Expression::compile(wrong);
     EXPECT_FALSE(static_cast<bool>(compiled)) << wrong.str();
     llvm::consumeError(compiled.takeError());
@@ -535,7 +585,9 @@ TEST(Recipe, SearchesAreBounded) {
   ASSERT_TRUE(static_cast<bool>(quick));
   Expression::Budget budget;
   EXPECT_TRUE(llvm::cantFail(quick->isIn(many, budget)));
-  EXPECT_TRUE(llvm::cantFail(quick->isIn("\xff\xfe\xc3" "a", budget)));
+  EXPECT_TRUE(llvm::cantFail(quick->isIn("\xff\xfe\xc3"
+                                         "a",
+                                         budget)));
 }
 
 /// Each block has the scale of its own greatest magnitude, in a tensor of halves with as many digits as bfloat16 has.
@@ -544,10 +596,13 @@ TEST(QuantizedConstants, ScalesOfBlocks) {
   for (int i = 0; i < 128; ++i)
     numbers += (i ? ", " : "") + std::to_string((i % 32 - 16) * (i / 32 == 3 ? 0 : 1 << (i / 32)));
   PayloadStore store;
-  auto model = parseText("origo 1\nmodel tflite version 3\nsubgraph @main(%x: f32[1,64], %s: f32[1,48]) -> (%y, %z) {\n"
-                         "%w: f32[2,64] = const [" + numbers + "]\n%v: f32[2,48] = const splat 2\n"
-                         "%y: f32[1,2] = FULLY_CONNECTED(%x, %w, _)\n%z: f32[1,2] = FULLY_CONNECTED(%s, %v, _)\n}\n",
-                         "", store);
+  auto model =
+      parseText("origo 1\nmodel tflite version 3\nsubgraph @main(%x: f32[1,64], %s: f32[1,48]) -> (%y, %z) {\n"
+                "%w: f32[2,64] = const [" +
+                    numbers +
+                    "]\n%v: f32[2,48] = const splat 2\n"
+                    "%y: f32[1,2] = FULLY_CONNECTED(%x, %w, _)\n%z: f32[1,2] = FULLY_CONNECTED(%s, %v, _)\n}\n",
+                "", store);
   ASSERT_TRUE(static_cast<bool>(model)) << llvm::toString(model.takeError());
   Scheme scheme;
   scheme.common.mode = Scheme::Mode::Weights;
@@ -576,7 +631,8 @@ TEST(QuantizedConstants, ScalesOfBlocks) {
   auto real = eval::realNumbers(tensorOf(w, integers));
   ASSERT_TRUE(real.has_value());
   for (int i = 0; i < 128; ++i)
-    EXPECT_LE(std::fabs((*real)[i] - (i % 32 - 16) * (i / 32 == 3 ? 0 : 1 << (i / 32))), (*have)[i / 32] / 2 + 1e-9) << i;
+    EXPECT_LE(std::fabs((*real)[i] - (i % 32 - 16) * (i / 32 == 3 ? 0 : 1 << (i / 32))), (*have)[i / 32] / 2 + 1e-9)
+        << i;
 }
 
 /// Integers of any width, in windows of any size.

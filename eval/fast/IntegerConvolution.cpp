@@ -165,7 +165,7 @@ private:
   std::vector<int16_t> depthwise;
   std::vector<PackedMatrix> matrices;
   IntegerRows rows;
-  std::vector<int16_t> zeros; ///< what is outside the picture
+  std::vector<int16_t> zeros;               ///< what is outside the picture
   std::vector<int32_t> rowsMet, columnsMet; ///< by output and position; -1: outside
   int64_t columns = 0, inputColumns = 0;    ///< of the output, of the picture
   Shape inputShape, outputShape;

@@ -232,7 +232,6 @@ static unsigned handedOn(const Operator &op) {
   return arithmetic && op.operand(0) && op.operand(0)->isConstant() ? 1 : 0;
 }
 
-/// Follows a chain through an operator that repeats what it has.
 llvm::SmallVector<int32_t, 6> Match::shapeOnce(Tensor constant) {
   llvm::SmallVector<int32_t, 6> once(constant.shape());
   if (!constant.isDenseConstant() || constant.payloadSize() == 0 || constant.payloadSize() > 1 << 20)
@@ -250,6 +249,8 @@ llvm::SmallVector<int32_t, 6> Match::shapeOnce(Tensor constant) {
   }
   return once;
 }
+
+/// Follows a chain through an operator that repeats what it has.
 bool Match::repeats(Chain &chain, Operator &op) {
   unsigned moved = handedOn(op);
   Tensor x(op.operand(moved)), result(op.result());

@@ -265,7 +265,12 @@ private:
     auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
     // Of constants that are not at hand as floats, nobody knows better.
     auto rises = [&](uint32_t op) {
-      return scales(op) &&
+      const auto *inputs = source.operators[op]->inputs();
+      int32_t first = inputs && inputs->size()
+                          ? source.tensorId(source.subgraphs[source.subgraphOfOperator(op)], inputs->Get(0))
+                          : -1;
+      bool falls = is(op, {SUB, DIV}) && first >= 0 && source.kind[first] == TensorKind::Constant;
+      return scales(op) && !falls &&
              (is(op, {ADD, SUB}) || source.everyNumber(op, [](float number) { return number > 0; }).value_or(true));
     };
     auto isMonotoneOrClamps = [&](uint32_t op) {

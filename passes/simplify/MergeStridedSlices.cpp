@@ -30,31 +30,41 @@ static std::optional<Strides> takenBy(Match &m, Node slice) {
   return taken;
 }
 
+/// Why two slices in a row cannot be told as one; else what each takes.
+static const char *bothTaken(Match &m, const Expr &inner, const Expr &outer, Strides &first, Strides &second) {
+  std::optional<Strides> one = takenBy(m, m.op(inner)), other = takenBy(m, m.op(outer));
+  if (!one || !other || m[outer].elementCount() == 0)
+    return "the positions or shapes are not known before run time, or dimensions come or go";
+  Tensor x = m.op(inner).operand(0u);
+  if (!x.isPerTensor() || !x.hasQuantizationOf(m[outer]))
+    return "changes the quantisation";
+  first = std::move(*one), second = std::move(*other);
+  return nullptr;
+}
+
 /// strided_slice(strided_slice(x)) → strided_slice(x) where each takes steps along dimensions of its own: the phases of
 /// a picture, rows first.
 static Rule steps() {
   auto x = any();
   auto inner = op(Op::STRIDED_SLICE, {x}), outer = op(Op::STRIDED_SLICE, {inner});
   return {"steps", "not a strided slice of a strided slice", outer, [=](Match &m) {
-            std::optional<Strides> first = takenBy(m, m.op(inner)), second = takenBy(m, m.op(outer));
-            if (!first || !second)
-              return decline("the positions or shapes are not known before run time, or dimensions come or go");
-            if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(m[outer]))
-              return decline("changes the quantisation");
+            Strides first, second;
+            if (const char *why = bothTaken(m, inner, outer, first, second))
+              return decline(why);
             llvm::SmallVector<int32_t, 6> end;
             bool jumps = false;
             for (int i = 0; i < m[x].rank(); ++i) {
               int32_t sizes[] = {m[x].shape()[i], m[inner].shape()[i], m[outer].shape()[i]};
               if (sizes[2] < 1 || (sizes[0] != sizes[1] && sizes[1] != sizes[2]))
                 return decline("both take a part of one dimension");
-              jumps |= first->step[i] > 1 || second->step[i] > 1;
-              first->begin[i] += second->begin[i] * first->step[i];
-              first->step[i] *= second->step[i];
-              end.push_back(first->begin[i] + (sizes[2] - 1) * first->step[i] + 1);
+              jumps |= first.step[i] > 1 || second.step[i] > 1;
+              first.begin[i] += second.begin[i] * first.step[i];
+              first.step[i] *= second.step[i];
+              end.push_back(first.begin[i] + (sizes[2] - 1) * first.step[i] + 1);
             }
             if (!jumps)
               return decline("no steps, but shares, which are merged otherwise");
-            return m.replace(op(Op::STRIDED_SLICE, {x, list(first->begin), list(end), list(first->step)}).as(m[outer]));
+            return m.replace(op(Op::STRIDED_SLICE, {x, list(first.begin), list(end), list(first.step)}).as(m[outer]));
           }};
 }
 
@@ -64,21 +74,19 @@ static Rule parts() {
   auto inner = anyOf({Op::SLICE, Op::STRIDED_SLICE}, {x}).once(),
        outer = anyOf({Op::SLICE, Op::STRIDED_SLICE}, {inner});
   return {"parts", "not a slice of a slice that is used once", outer, [=](Match &m) {
-            std::optional<Strides> first = takenBy(m, m.op(inner)), second = takenBy(m, m.op(outer));
-            if (!first || !second || m[outer].elementCount() == 0)
-              return decline("the positions or shapes are not known before run time, or dimensions come or go");
-            if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(m[outer]))
-              return decline("changes the quantisation");
+            Strides first, second;
+            if (const char *why = bothTaken(m, inner, outer, first, second))
+              return decline(why);
             llvm::SmallVector<int32_t, 6> end;
             bool jumps = false;
             for (int i = 0; i < m[x].rank(); ++i) {
-              first->begin[i] += second->begin[i] * first->step[i];
-              first->step[i] = m[outer].shape()[i] == 1 ? 1 : first->step[i] * second->step[i];
-              end.push_back(first->begin[i] + (m[outer].shape()[i] - 1) * first->step[i] + 1);
-              jumps |= first->step[i] != 1;
+              first.begin[i] += second.begin[i] * first.step[i];
+              first.step[i] = m[outer].shape()[i] == 1 ? 1 : first.step[i] * second.step[i];
+              end.push_back(first.begin[i] + (m[outer].shape()[i] - 1) * first.step[i] + 1);
+              jumps |= first.step[i] != 1;
             }
-            Expr one = jumps ? op(Op::STRIDED_SLICE, {x, list(first->begin), list(end), list(first->step)})
-                             : op(Op::SLICE, {x, list(first->begin), shapeOf(m[outer])});
+            Expr one = jumps ? op(Op::STRIDED_SLICE, {x, list(first.begin), list(end), list(first.step)})
+                             : op(Op::SLICE, {x, list(first.begin), shapeOf(m[outer])});
             return m.replace(one.as(m[outer]));
           }};
 }

@@ -17,11 +17,6 @@ namespace {
 
 bool isOnnxRuntime(StringRef text) { return hasKey(text, "ph") && text.contains("_kernel_time\""); }
 
-StringRef textOf(const json &object, const char *key) {
-  auto member = object.is_object() ? object.find(key) : object.end();
-  return member != object.end() && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
-}
-
 /// The dimensions of [{"float": [1, 2]}, …], of the first one.
 std::vector<uint64_t> shapeOf(const json &args) {
   auto list = args.is_object() ? args.find("output_type_shape") : args.end();
@@ -47,10 +42,7 @@ StringRef withoutAdditions(StringRef name) {
 }
 
 struct Event {
-  Event(const nlohmann::json *json, StringRef name, bool node, uint64_t own)
-      : json(json), name(name), node(node), own(own) {}
-  const nlohmann::json *json;
-  StringRef name;
+  size_t row; ///< of those that events tell of
   bool node;
   uint64_t own, begin = 0, thread = 0;
 };
@@ -81,61 +73,69 @@ void takeInner(std::vector<Event> &events) {
   }
 }
 
+/// What an event tells, but for its time.
+ProfileRow rowOf(StringRef name, bool node, const json &args) {
+  ProfileRow row;
+  row.rawName = name.str();
+  if (node) {
+    row.kind = textOf(args, "op_name").str();
+    row.backend = textOf(args, "provider").str();
+    row.tensor = row.sourceName = withoutAdditions(name).str();
+    row.shape = shapeOf(args);
+  } else {
+    row.metric = name == "session_initialization" || name.starts_with("model_loading") ? "init_time" : "graph_time";
+  }
+  return row;
+}
+
 llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "onnxruntime";
-  if (llvm::Error error = checkJson(text))
-    return error;
-  json file = json::parse(text.begin(), text.end());
-  if (file.is_object() && file.contains("traceEvents"))
-    file = json(file["traceEvents"]);
-  if (!file.is_array())
-    return makeError("is no list of events");
   std::vector<Event> events;
-  for (const json &event : file) {
-    if (!event.is_object() || textOf(event, "ph") != "X" || !event.contains("dur"))
-      continue;
+  std::vector<ProfileRow> rows;
+  std::map<std::pair<std::string, std::string>, size_t> numbers; // of rows by name and index
+  auto take = [&](const json &event) -> llvm::Error {
+    const json *duration = memberOf(event, "dur");
+    if (textOf(event, "ph") != "X" || !duration)
+      return llvm::Error::success();
     StringRef name = textOf(event, "name");
     bool node = name.consume_back("_kernel_time");
     if (!node && textOf(event, "cat") == "Node") // fences, around which nothing is computed
-      continue;
-    auto time = parseDecimal(event["dur"].dump(-1, ' ', true, json::error_handler_t::replace), 3);
+      return llvm::Error::success();
+    auto time = parseDecimal(duration->dump(-1, ' ', true, json::error_handler_t::replace), 3);
     if (!time)
       return makeError("\"" + printable(name, 60) + "\": " + llvm::toString(time.takeError()));
-    auto begin = event.find("ts"), thread = event.find("tid");
-    Event &is = events.emplace_back(&event, name, node, *time);
-    if (begin != event.end() && begin->is_number_unsigned())
+    const json none, *given = memberOf(event, "args"), &args = given ? *given : none;
+    auto [found, isNew] = numbers.try_emplace({name.str(), textOf(args, "node_index").str()}, rows.size());
+    if (isNew)
+      rows.push_back(rowOf(name, node, args));
+    Event &is = events.emplace_back(Event{.row = found->second, .node = node, .own = *time});
+    if (const json *begin = memberOf(event, "ts"); begin && begin->is_number_unsigned())
       is.begin = std::min(begin->get<uint64_t>(), uint64_t{INT64_MAX} / 1000) * 1000;
-    if (thread != event.end() && thread->is_number_unsigned())
+    if (const json *thread = memberOf(event, "tid"); thread && thread->is_number_unsigned())
       is.thread = thread->get<uint64_t>();
-  }
+    return llvm::Error::success();
+  };
+  if (llvm::Error error = forEachEvent(text, take))
+    return error;
   // Those of several threads end in another order than they begin in.
   llvm::stable_sort(events, [](const Event &a, const Event &b) { return a.begin < b.begin; });
   takeInner(events);
   uint32_t step = 0;
-  std::map<std::pair<std::string, std::string>, size_t> known;
+  constexpr size_t nowhere = SIZE_MAX;
+  std::vector<size_t> places(rows.size(), nowhere);
   for (const Event &event : events) {
-    const json none, &args = event.json->contains("args") ? (*event.json)["args"] : none;
-    auto [found, isNew] = known.try_emplace({event.name.str(), textOf(args, "node_index").str()}, profile.rows.size());
-    if (!isNew) {
-      ProfileRow &row = profile.rows[found->second];
-      ++row.count;
-      if (llvm::Error error = addTime(row, event.own))
+    size_t &place = places[event.row];
+    if (place != nowhere) {
+      ++profile.rows[place].count;
+      if (llvm::Error error = addTime(profile.rows[place], event.own))
         return error;
       continue;
     }
-    ProfileRow &row = profile.rows.emplace_back();
-    row.rawName = event.name.str();
+    place = profile.rows.size();
+    ProfileRow &row = profile.rows.emplace_back(std::move(rows[event.row]));
     row.value = event.own;
-    if (event.node) {
-      row.kind = textOf(args, "op_name").str();
-      row.backend = textOf(args, "provider").str();
-      row.tensor = row.sourceName = withoutAdditions(event.name).str();
-      row.shape = shapeOf(args);
+    if (event.node)
       row.step = step++;
-    } else {
-      row.metric = event.name == "session_initialization" || event.name.starts_with("model_loading") ? "init_time"
-                                                                                                     : "graph_time";
-    }
   }
   return step ? llvm::Error::success() : makeError("has no event of a node");
 }

@@ -7,6 +7,8 @@
 
 #include "ir/Error.h"
 
+#include "nlohmann/json.hpp"
+
 using namespace origo;
 using namespace origo::report;
 using llvm::StringRef;
@@ -198,7 +200,10 @@ private:
       return field.number != 4 || !field.hasText || forEachField(field.text, [&](const Fields &part) {
                if (part.number != 9 || !part.text.starts_with("{") || !hasKey(part.text, "cpuProfile"))
                  return true;
-               llvm::Error error = samples.add(std::to_string(sequence), part.text);
+               llvm::Error error = checkJson(part.text);
+               if (!error)
+                 error =
+                     samples.add(std::to_string(sequence), nlohmann::json::parse(part.text.begin(), part.text.end()));
                if (!error)
                  return true;
                failure = llvm::toString(std::move(error));

@@ -19,13 +19,8 @@ using nlohmann::json;
 
 namespace {
 
-StringRef textOf(const json &object, const char *key) {
-  auto member = object.is_object() ? object.find(key) : object.end();
-  return member != object.end() && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
-}
-
 /// What a string says, or how a value is written; a million times, for which dump() of an integer is slow.
-std::string textOf(const json &value) {
+std::string wordsOf(const json &value) {
   return value.is_string()            ? value.get<std::string>()
          : value.is_number_unsigned() ? std::to_string(value.get<uint64_t>())
                                       : value.dump(-1, ' ', true, json::error_handler_t::replace);
@@ -36,7 +31,7 @@ llvm::Expected<uint64_t> timeOf(const json &event, const char *key) {
   auto member = event.find(key);
   if (member == event.end() || !(member->is_number() || member->is_string()))
     return makeError("has no time \"" + llvm::Twine(key) + "\"");
-  auto time = parseDecimal(textOf(*member), 3);
+  auto time = parseDecimal(wordsOf(*member), 3);
   if (!time)
     return makeError("\"" + llvm::Twine(key) + "\": " + llvm::toString(time.takeError()));
   return time;
@@ -47,7 +42,7 @@ std::optional<uint32_t> indexOf(const json &object, const char *key) {
   uint32_t number = 0;
   if (member == object.end() || (!member->is_number_unsigned() && !member->is_string()))
     return std::nullopt;
-  std::string text = textOf(*member);
+  std::string text = wordsOf(*member);
   return StringRef(text).getAsInteger(10, number) ? std::nullopt : std::optional(number);
 }
 
@@ -121,7 +116,7 @@ private:
 
   static std::string keyOf(const json &event, const char *key) {
     auto member = event.find(key);
-    return member == event.end() ? "" : textOf(*member);
+    return member == event.end() ? "" : wordsOf(*member);
   }
 
   llvm::Error take(const json &event) {

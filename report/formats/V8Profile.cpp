@@ -15,38 +15,30 @@ using nlohmann::json;
 
 namespace {
 
-const json *member(const json &object, const char *key) {
-  auto found = object.is_object() ? object.find(key) : object.end();
-  return found == object.end() ? nullptr : &*found;
-}
-
 bool isV8(StringRef text) { return isJson(text) && hasKey(text, "callFrame") && hasKey(text, "timeDeltas"); }
 
 llvm::Error readV8(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "v8";
-  if (llvm::Error error = checkJson(text))
-    return error;
-  json file = json::parse(text.begin(), text.end());
   V8Samples samples;
-  const json *events = file.is_array() ? &file : member(file, "traceEvents");
-  if (!events || !events->is_array()) {
-    if (llvm::Error error = samples.add("", text))
+  if (!text.ltrim().starts_with("[") && !hasKey(text, "traceEvents")) {
+    if (llvm::Error error = checkJson(text))
+      return error;
+    if (llvm::Error error = samples.add("", json::parse(text.begin(), text.end())))
       return error;
     return samples.finish(profile);
   }
-  auto textOf = [](const json &value) { return value.dump(-1, ' ', true, json::error_handler_t::replace); };
-  for (const json &event : *events) {
-    const json *name = member(event, "name"), *args = member(event, "args");
-    const json *data = args ? member(*args, "data") : nullptr;
-    if (!name || *name != "ProfileChunk" || !data)
-      continue;
+  auto take = [&](const json &event) -> llvm::Error {
+    const json *args = memberOf(event, "args"), *data = args ? memberOf(*args, "data") : nullptr;
+    if (textOf(event, "name") != "ProfileChunk" || !data)
+      return llvm::Error::success();
     std::string stream; // of a process, each has an id
     for (const char *key : {"pid", "id"})
-      if (const json *part = member(event, key))
-        stream += textOf(*part) + " ";
-    if (llvm::Error error = samples.add(stream, textOf(*data)))
-      return error;
-  }
+      if (const json *part = memberOf(event, key))
+        stream += part->dump(-1, ' ', true, json::error_handler_t::replace) + " ";
+    return samples.add(stream, *data);
+  };
+  if (llvm::Error error = forEachEvent(text, take))
+    return error;
   return samples.finish(profile);
 }
 

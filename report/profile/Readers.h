@@ -58,6 +58,10 @@ llvm::Expected<std::vector<std::string>> takeCsvLine(llvm::StringRef &text, char
 using CsvRow = std::map<std::string, std::string, std::less<>>;
 llvm::Error readCsvRows(llvm::StringRef text, char separator, llvm::function_ref<llvm::Error(const CsvRow &)> visit);
 
+/// Of an object; null where it has none, or is no object.
+const nlohmann::json *memberOf(const nlohmann::json &object, const char *key);
+/// A member that is a string; else empty.
+llvm::StringRef textOf(const nlohmann::json &object, const char *key);
 /// Refuses what is no JSON, is nested deeply, or has a key twice, of which a reader would silently drop one.
 llvm::Error checkJson(llvm::StringRef text);
 /// The elements of the list that the text is, or that its object has as "traceEvents", one after the other, checked

@@ -298,6 +298,16 @@ struct EventParser : JsonChecker {
 
 } // namespace
 
+const json *report::memberOf(const json &object, const char *key) {
+  auto found = object.is_object() ? object.find(key) : object.end();
+  return found == object.end() ? nullptr : &*found;
+}
+
+StringRef report::textOf(const json &object, const char *key) {
+  const json *member = memberOf(object, key);
+  return member && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
+}
+
 llvm::Error report::checkJson(StringRef text) {
   JsonChecker checker;
   if (json::sax_parse(text.begin(), text.end(), &checker))

@@ -13,10 +13,6 @@ using nlohmann::json;
 
 namespace {
 
-const json *memberOf(const json &object, const char *key) {
-  auto found = object.is_object() ? object.find(key) : object.end();
-  return found == object.end() ? nullptr : &*found;
-}
 const json *listOf(const json &object, const char *key) {
   const json *found = memberOf(object, key);
   return found && found->is_array() ? found : nullptr;
@@ -24,10 +20,7 @@ const json *listOf(const json &object, const char *key) {
 
 } // namespace
 
-llvm::Error V8Samples::add(const std::string &stream, llvm::StringRef text) {
-  if (llvm::Error error = checkJson(text))
-    return error;
-  const json part = json::parse(text.begin(), text.end());
+llvm::Error V8Samples::add(const std::string &stream, const json &part) {
   const json *inner = memberOf(part, "cpuProfile"), &of = inner ? *inner : part;
   Stream &is = streams[stream];
   if (const json *nodes = listOf(of, "nodes"))

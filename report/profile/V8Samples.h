@@ -3,6 +3,7 @@
 #include "report/profile/Profile.h"
 
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 
 /// What V8, the engine of Chromium and Node.js, samples of JavaScript and WebAssembly, by function. A sample lasts
 /// until the next one.
@@ -12,7 +13,7 @@ class V8Samples {
 public:
   /// Adds a part of a profile, an object of JSON that has nodes, samples and differences of times; `stream` tells
   /// profiles apart.
-  llvm::Error add(const std::string &stream, llvm::StringRef text);
+  llvm::Error add(const std::string &stream, const nlohmann::json &part);
   bool empty() const { return streams.empty(); }
   llvm::Error finish(Profile &profile) const;
 

@@ -25,8 +25,10 @@ static const std::array<StringRef, 5> propertyNames = {"dtype", "rank", "shape",
 StringRef schemeName(QuantizationScheme scheme) { return schemeNames[static_cast<size_t>(scheme)]; }
 
 llvm::ArrayRef<QuantizationScheme> allSchemes() {
-  static const QuantizationScheme schemes[] = {QuantizationScheme::None, QuantizationScheme::PerTensor, QuantizationScheme::PerChannel, QuantizationScheme::Blockwise,
-                                   QuantizationScheme::Mx,   QuantizationScheme::MultiAxis, QuantizationScheme::Custom};
+  static const QuantizationScheme schemes[] = {QuantizationScheme::None,       QuantizationScheme::PerTensor,
+                                               QuantizationScheme::PerChannel, QuantizationScheme::Blockwise,
+                                               QuantizationScheme::Mx,         QuantizationScheme::MultiAxis,
+                                               QuantizationScheme::Custom};
   return schemes;
 }
 

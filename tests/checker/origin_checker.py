@@ -1139,7 +1139,8 @@ class Checker:
     def rises(self, number):
         """A shift by a constant, or a scale by one that is positive, as far as floats are at hand."""
         operator, operands = self.source.operators[number], self.source.operands[number]
-        if operator.name not in self.SHIFTS or not self.has_constant(number):
+        falls = operator.name in ("SUB", "DIV") and operands[0] >= 0 and self.source.kind_of(operands[0]) == "constant"
+        if operator.name not in self.SHIFTS or falls or not self.has_constant(number):
             return False
         by = operands if operator.name in ("ADD", "MUL") else operands[1:]
         known = [self.source.tensors[i].data for i in by
