@@ -21,6 +21,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/xxhash.h"
 
 #include <random>
 
@@ -337,6 +338,17 @@ NamedScheme randomScheme(uint64_t seed) {
 
 } // namespace
 
+bool fuzz::draws(uint64_t seed, uint32_t step, const Pass &pass, uint32_t every) {
+  return llvm::xxh3_64bits((pass.name + " " + llvm::Twine(step) + " " + llvm::Twine(seed)).str()) % every == 0;
+}
+
+std::string fuzz::wordsOf(const Pipeline &passes) {
+  std::string names;
+  for (const Pipeline::Entry &entry : passes.entries)
+    names += (names.empty() ? "" : ",") + entry.pass->name.str();
+  return "--passes=" + names;
+}
+
 std::string fuzz::checkLaws(llvm::StringRef path, llvm::StringRef source) {
   auto file = origin::openOriginFile(path, "", true);
   auto from = origin::ModelFile::open(source);
@@ -358,15 +370,11 @@ FuzzOutcome fuzz::checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRe
   if (finding.empty()) {
     Pipeline some;
     for (const Pass &pass : allPasses())
-      if (((seed = seed * 6364136223846793005 + 1442695040888963407) >> 62) != 0 && !pass.changesResults)
+      if (!pass.changesResults && !draws(seed, 0, pass, 4))
         some.add(pass);
     finding = check.run(some);
-    if (!finding.empty()) {
-      std::string names;
-      for (const Pipeline::Entry &entry : some.entries)
-        names += (names.empty() ? "" : ",") + entry.pass->name.str();
-      finding += " (with --passes=" + names + ")";
-    }
+    if (!finding.empty())
+      finding += " (with " + wordsOf(some) + ")";
   }
   if (finding.empty()) {
     finding = check.quantized(named.scheme);

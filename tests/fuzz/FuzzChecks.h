@@ -1,6 +1,6 @@
 #pragma once
 
-#include "llvm/ADT/StringRef.h"
+#include "passes/Pipeline.h"
 
 #include <string>
 
@@ -24,6 +24,13 @@ FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef dire
 /// Several runs of passes that the seed chooses, stopped at rewrites: files at these places do not change the map, and
 /// what is made in the end keeps the laws of origins. Part of what `checkGraph` checks.
 std::string checkSteps(llvm::StringRef text, uint64_t seed, llvm::StringRef directory);
+
+/// Whether run `step` of a seed has a pass that it draws one time in `every`. By the pass's name, so that a new pass leaves what seeds
+/// do of all others.
+bool draws(uint64_t seed, uint32_t step, const Pass &pass, uint32_t every);
+
+/// How circle2circle is asked for these passes.
+std::string wordsOf(const Pipeline &passes);
 
 /// What breaks the laws of origins, of a file and its source.
 std::string checkLaws(llvm::StringRef path, llvm::StringRef source);
