@@ -22,6 +22,11 @@ inline std::vector<unsigned> threadCounts() {
   return std::getenv("ORIGO_PROCESSOR") ? std::vector<unsigned>{2} : std::vector<unsigned>{1, 2};
 }
 
+/// The seeds of inputs that a kernel is tried with; for a lesser processor likewise.
+inline std::vector<unsigned> inputSeeds() {
+  return std::getenv("ORIGO_PROCESSOR") ? std::vector<unsigned>{1} : std::vector<unsigned>{1, 2};
+}
+
 struct Difference {
   double floats = 0, steps = 0;
   std::string worst; ///< the operator, where they are compared one by one

@@ -41,7 +41,7 @@ void agree(const OperatorCase &c, double most, unsigned threads = 1, double step
   ASSERT_TRUE(model) << modelOf(c);
   CompileOptions options = fastOptions();
   options.threads = threads;
-  for (unsigned seed : {1u, 2u}) {
+  for (unsigned seed : inputSeeds()) {
     Difference difference = compare(*model, modelOf(c), seed, options);
     ASSERT_TRUE(difference.ran) << modelOf(c);
     EXPECT_EQ(difference.coverage.fast.size(), c.fast) << modelOf(c);

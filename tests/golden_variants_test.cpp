@@ -481,7 +481,7 @@ TEST(GoldenVariants, NumbersAndLawsHold) {
   const auto stored = schemes();
   // With which changes models are stored otherwise as well.
   const std::set<StringRef> alsoStored = {"as it is", "a multiplier of channels", "groups", "a stride"};
-  unsigned mostPlaces = thorough() ? 64 : 2;
+  unsigned mostPlaces = thorough() ? 64 : 1;
   for (const std::string &file : goldenFiles()) {
     auto buffer = llvm::MemoryBuffer::getFile(goldenFolder() + "/" + file + ".txt");
     ASSERT_TRUE(bool(buffer));

@@ -18,10 +18,12 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 import numpy as np
 
 BIN = sys.argv[1]
+SANITIZED = os.path.isdir(BIN) and b"__asan_init" in open(os.path.join(BIN, "onnx2circle"), "rb").read()
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
 failures = []
@@ -116,11 +118,13 @@ def run(*words, ok=True):
 
 
 def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
-    """Converted and after -O1, on both engines: the numbers, and maps that the checker accepts beside the source."""
+    """Converted and after -O1, on one engine each: the numbers, and maps that the checker accepts beside the source. Sanitizers see a third."""
     with open("net.onnx", "wb") as file:
         file.write(data)
     if BIN == "--seeds":
         os.rename("net.onnx", "%03d.onnx" % len(os.listdir(".")))
+        return
+    if SANITIZED and zlib.crc32(label.encode()) % 3:
         return
     before = len(failures)
     for name, array in feeds.items():
@@ -129,7 +133,7 @@ def judge(label, data, feeds, expected, tolerance=1e-5, options=()):
     if len(failures) > before:
         return
     run("circle2circle", "-O1", "--verify-each", "net.circle", "o1.circle")
-    for file, engine in ("net.circle", "reference"), ("o1.circle", "reference"), ("o1.circle", "fast"):
+    for file, engine in ("net.circle", "reference"), ("o1.circle", "fast"):
         run("circle-interpreter", "--engine=" + engine, "--inputs=in", "--outputs=out", file)
         for name, wanted in expected.items():
             wanted = np.asarray(wanted)

@@ -6,4 +6,4 @@ rm -rf "$folder"
 mkdir -p "$folder"
 cp -r "$here/../profiles" "$folder/seeds"
 chmod -R u+w "$folder/seeds"
-"$here/bounded.sh" "$fuzzer" "$folder" "${3:-10000}" 8000
+"$here/bounded.sh" "$fuzzer" "$folder" "${3:-5000}" 8000

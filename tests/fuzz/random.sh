@@ -6,7 +6,7 @@ bin=$(realpath "$1")
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 graphs=400 operators=4000
 # Sanitizers take ten times as long, and see what is the same in all graphs in few of them.
-grep -qa __asan_init "$bin/circle-fuzz" && graphs=100 operators=1000
+grep -qa __asan_init "$bin/circle-fuzz" && graphs=50 operators=500
 [[ ${ORIGO_THOROUGH-0} != 0 ]] && graphs=20000 operators=200000
 # What was found and mended stays so, with the passes and inputs that the seed chose then.
 for model in "$here"/mended/*.origo; do

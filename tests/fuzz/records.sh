@@ -9,4 +9,4 @@ perl -e 'my $h = "{\x27descr\x27: \x27<f4\x27, \x27fortran_order\x27: False, \x2
 printf 'origo 1\nmodel tflite version 3\nsubgraph @main(%%x: f32[1,3]) -> (%%y) {\n  %%y: f32[1,3] = NEG(%%x)\n}\n' >"$folder/net.origo"
 "$bin/record-minmax" --input_model "$folder/net.origo" --input_data "$folder/seeds/a.npy" --histograms --stats "$folder/seeds/a.json"
 "$bin/record-minmax" --input_model "$folder/net.origo" --stats "$folder/seeds/b.json"
-"$(dirname "$0")/bounded.sh" "$fuzzer" "$folder" "${4:-80000}" 8000
+"$(dirname "$0")/bounded.sh" "$fuzzer" "$folder" "${4:-40000}" 8000
