@@ -293,7 +293,8 @@ public:
     for (const Value *value : wanted) { // what an operator leaves in a variable is none of its results
       auto held = clean.find(value);
       if (auto bytes = value->isVariable ? state.variable(*value) : std::nullopt; bytes && held != clean.end())
-        now[value] = distance(held->second.tensor, *value, view({value->type, held->second.tensor.shape, bytes->vec()}, *value));
+        now[value] =
+            distance(held->second.tensor, *value, view({value->type, held->second.tensor.shape, bytes->vec()}, *value));
     }
     for (auto &[value, far] : now) {
       std::vector<double> &most = moved[value];
@@ -441,7 +442,8 @@ llvm::Expected<Comparison> Baseline::compare(Model &result) const {
           add(verdict, {Verdict::Unchecked, "its subgraph is called another number of times"});
           continue;
         }
-        Verdict bits = checkRelation(want.tensor, withConstants(result.steps.get(relation.steps), sources), nullptr, have.tensor);
+        Verdict bits =
+            checkRelation(want.tensor, withConstants(result.steps.get(relation.steps), sources), nullptr, have.tensor);
         if (bits.kind == Verdict::Deviates && !taint.exact(value, relation))
           open.push_back({i, k, source->second});
         else

@@ -232,7 +232,7 @@ bool QuantizeFold::canFold(const Operator &op) {
   bool fits = isByBlock(*q) ? x.rank() > 0 && x.shape.back() % q->more->blockSize == 0 &&
                                   x.elementCount() == q->scale.size() * static_cast<uint64_t>(q->more->blockSize)
                             : q->scale.size() == 1 || (q->dimension >= 0 && q->dimension < x.rank() &&
-                                       x.shape[q->dimension] == static_cast<int32_t>(q->scale.size()));
+                                                       x.shape[q->dimension] == static_cast<int32_t>(q->scale.size()));
   return fits && (q->zeroPoint.empty() || q->zeroPoint.size() == q->scale.size()) &&
          llvm::all_of(q->scale, [](float scale) { return std::isfinite(scale) && scale > 0; });
 }

@@ -36,8 +36,8 @@ private:
 };
 
 /// A constant of floats, rounded to integers of any width: clamp(round(x / scale) + zero point), halves away from zero,
-/// NaN as 0; with a scale for each channel or one for all. What kernels compute for the types that they have. Or rounded
-/// to halves, which no kernel makes.
+/// NaN as 0; with a scale for each channel or one for all. What kernels compute for the types that they have. Or
+/// rounded to halves, which no kernel makes.
 class QuantizeFold : public Computation {
 public:
   /// Is it a QUANTIZE of a dense constant of floats to a stated shape, with scales that fit, or a CAST to FLOAT16?

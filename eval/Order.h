@@ -19,7 +19,8 @@ struct Ordering {
   std::vector<uint64_t> bytes; ///< by tensor
   std::vector<bool> kept;      ///< by tensor: to the end
 
-  /// The most bytes that live at the same time. A tensor lives from the step that makes it to the last one that reads it.
+  /// The most bytes that live at the same time. A tensor lives from the step that makes it to the last one that reads
+  /// it.
   uint64_t peak(llvm::ArrayRef<int> order) const;
   /// What the greediest step reads and makes: no order has less.
   uint64_t lowerBound() const;
@@ -33,7 +34,7 @@ struct Ordering {
   Found search(uint64_t work = defaultWork) const;
 
   static constexpr uint64_t defaultWork = 1 << 14; ///< about a millisecond
-  static constexpr size_t mostSteps = 1024;        ///< above that, the file's order: a search copies sets of them each time
+  static constexpr size_t mostSteps = 1024; ///< above that, the file's order: a search copies sets of them each time
   static constexpr size_t mostOperands = 16 * mostSteps;
 };
 

@@ -29,8 +29,8 @@ struct Step {
   llvm::SmallVector<int, 2> results;  ///< likewise
   llvm::SmallVector<const Plan *, 2> callees;
   bool settled = false; ///< where operands have the shapes of their slots, results have those of theirs
-  // Where nobody observes, a fast kernel may do the work of steps before it, which are `folded`: of a PAD, and of those that
-  // make what it goes through element by element.
+  // Where nobody observes, a fast kernel may do the work of steps before it, which are `folded`: of a PAD, and of those
+  // that make what it goes through element by element.
   bool folded = false;
   int pad = -1;                                ///< −1: none
   int ahead = -1;                              ///< makes an operand, and may be so itself; −1: none
@@ -108,8 +108,8 @@ private:
   std::deque<std::vector<uint8_t>> values;
   /// Outputs by what was called, and shapes and values of its inputs.
   std::map<std::pair<const Plan *, std::string>, std::vector<Tensor>> called;
-  /// Steps of calls that are still gone through, for nested calls may double shapes and so have more than anybody can go
-  /// through. Beyond, results have no known shapes.
+  /// Steps of calls that are still gone through, for nested calls may double shapes and so have more than anybody can
+  /// go through. Beyond, results have no known shapes.
   uint64_t stepsLeft = 1 << 18;
   std::vector<Tensor> through(const Plan &plan, llvm::ArrayRef<Tensor> inputs, std::vector<bool> *settled);
   bool runStep(const Step &step, std::vector<Tensor> &tensors);

@@ -34,11 +34,11 @@ Verdict checkRelation(const Tensor &source, llvm::ArrayRef<Step> steps, const To
 /// False for other steps. `inverse`: `source` becomes what `result` says it was.
 bool moveAlong(Tensor &source, llvm::ArrayRef<Step> steps, Tensor &result, bool inverse = false);
 
-/// Where the real numbers of a result come from by a relation: number i is that of element `from[i]` of the source, times
-/// scale[i], plus shift[i]. Rounding, to integers or to another type, is no part of it.
+/// Where the real numbers of a result come from by a relation: number i is that of element `from[i]` of the source,
+/// times scale[i], plus shift[i]. Rounding, to integers or to another type, is no part of it.
 struct Way {
-  bool straight = true;             ///< each from the element of its own place, as it is; the lists are empty
-  std::vector<int64_t> from = {};   ///< −1: the relation does not say what stands here
+  bool straight = true;                       ///< each from the element of its own place, as it is; the lists are empty
+  std::vector<int64_t> from = {};             ///< −1: the relation does not say what stands here
   std::vector<double> scale = {}, shift = {}; ///< empty: 1 and 0
 };
 

@@ -16,9 +16,9 @@ struct ImportOptions {
   OriginMode origin = OriginMode::Continue;
   /// A side file's map for an input that carries none (or ids only); checked against the model like an embedded one.
   std::shared_ptr<const origin::OriginMap> map;
-  /// Without them a model is read for its structure: nothing is said of payloads, which may be cut off or lie behind the
-  /// end of the file, and such a model cannot be exported or run. An origin map whose fingerprint cannot be compared for
-  /// lack of payloads is continued where it lists the operators and tensors that the model has.
+  /// Without them a model is read for its structure: nothing is said of payloads, which may be cut off or lie behind
+  /// the end of the file, and such a model cannot be exported or run. An origin map whose fingerprint cannot be
+  /// compared for lack of payloads is continued where it lists the operators and tensors that the model has.
   bool payloads = true;
   /// For people to look at: scales that do not fit their tensor are a note. Such a model is not rewritten, run or
   /// exported.
@@ -36,7 +36,7 @@ struct Imported {
   std::unique_ptr<Model> model;
   origin::Lineage lineage;
   std::vector<std::string> notes; ///< one-line notices for the user, for example about an empty ONE_op_table
-  uint64_t bytes = 0; ///< of the file, or of what came through the pipe
+  uint64_t bytes = 0;             ///< of the file, or of what came through the pipe
   std::vector<EndAsRead> inputs = {}, outputs = {};
 
   /// Notes what inputs and outputs are now. For who has read the model.

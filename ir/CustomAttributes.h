@@ -16,8 +16,8 @@ inline std::optional<flexbuffers::Map> attributesIn(llvm::ArrayRef<uint8_t> cust
   return root.IsMap() ? std::optional(root.AsMap()) : std::nullopt;
 }
 
-/// The dimension that the attribute "axis" means, counted from the end where it is negative; without one, the first. None:
-/// there is no such dimension.
+/// The dimension that the attribute "axis" means, counted from the end where it is negative; without one, the first.
+/// None: there is no such dimension.
 inline std::optional<size_t> axisIn(llvm::ArrayRef<uint8_t> customOptions, int64_t rank) {
   std::optional<flexbuffers::Map> attributes = attributesIn(customOptions);
   int64_t axis = attributes ? (*attributes)["axis"].AsInt64() : 0;

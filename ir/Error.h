@@ -11,9 +11,9 @@ namespace origo {
 /// Where in a model something is wrong. Negative numbers and an empty name mean "not known" and are not printed.
 struct Place {
   int subgraph = -1;
-  int op = -1;     ///< operator index in its subgraph
-  int tensor = -1; ///< tensor index in its subgraph
-  std::string name = {};  ///< the tensor's or operator's own name; untrusted, escaped when printed
+  int op = -1;             ///< operator index in its subgraph
+  int tensor = -1;         ///< tensor index in its subgraph
+  std::string name = {};   ///< the tensor's or operator's own name; untrusted, escaped when printed
   std::string opName = {}; ///< for example CONV_2D
 };
 

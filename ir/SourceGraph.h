@@ -21,8 +21,8 @@ public:
   llvm::ArrayRef<int32_t> operands(uint32_t op) const;
   int32_t producer(uint32_t tensor) const { return tensor < producers.size() ? producers[tensor] : -1; } ///< or −1
 
-  /// Calls `visit` with `tensor` and with what it is computed from, the nearest first and no more than `most` tensors, until
-  /// that says yes. Did it?
+  /// Calls `visit` with `tensor` and with what it is computed from, the nearest first and no more than `most` tensors,
+  /// until that says yes. Did it?
   bool walkBack(uint32_t tensor, size_t most, llvm::function_ref<bool(uint32_t tensor)> visit) const;
 
   /// Calls `visit` for each operand of one of `users` that is `tensor` and for which it was not called before. What

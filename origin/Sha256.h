@@ -7,8 +7,8 @@
 
 namespace origo::origin {
 
-/// SHA-256, by the processor's instructions for it where it has them. With LLVM's, two fifths of the instructions of reading
-/// a small network and running it once were in here.
+/// SHA-256, by the processor's instructions for it where it has them. With LLVM's, two fifths of the instructions of
+/// reading a small network and running it once were in here.
 class Sha256 {
 public:
   static bool hasInstructions();

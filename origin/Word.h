@@ -12,17 +12,13 @@ class Word {
 public:
   Word() = default; ///< the empty one
   template <std::convertible_to<std::string_view> Text>
-    requires(!std::same_as<Text, Word>)
-  Word(const Text &text) : text(find(text)) {}
+  requires(!std::same_as<Text, Word>) Word(const Text &text) : text(find(text)) {}
 
   const std::string &str() const { return text ? *text : none; }
   operator std::string_view() const { return str(); }
   /// Any other view of characters.
   template <std::constructible_from<const char *, size_t> View>
-    requires(!std::same_as<View, std::string>)
-  operator View() const {
-    return View(str().data(), str().size());
-  }
+  requires(!std::same_as<View, std::string>) operator View() const { return View(str().data(), str().size()); }
   const char *c_str() const { return str().c_str(); }
   bool empty() const { return !text; }
   bool operator==(const Word &) const = default;

@@ -36,7 +36,8 @@ void registerFailure() {
 }
 
 py::str textOf(llvm::StringRef text) {
-  return py::reinterpret_steal<py::str>(PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
+  return py::reinterpret_steal<py::str>(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
 }
 
 std::string dtypeOf(TensorType type) {
@@ -112,7 +113,8 @@ Given::Given(const eval::Port &port, py::handle value) {
   else
     array = py::reinterpret_borrow<py::array>(value);
   if (std::string has = py::str(array.dtype()); has != wanted)
-    fail(wrongInput(port, "is " + wanted + ", and the array " + has + "; array.astype(\"" + wanted + "\") makes it so"));
+    fail(
+        wrongInput(port, "is " + wanted + ", and the array " + has + "; array.astype(\"" + wanted + "\") makes it so"));
   eval::Shape shape;
   for (py::ssize_t i = 0; i < array.ndim(); ++i)
     shape.push_back(static_cast<int32_t>(array.shape(i)));
@@ -133,8 +135,8 @@ Given::Given(const eval::Port &port, py::handle value) {
   for (size_t i = 0; fits && port.rankKnown && i < shape.size(); ++i)
     fits = port.shape[i] < 0 || port.shape[i] == shape[i];
   if (!fits)
-    fail(wrongInput(port, "is of shape " + eval::shapeText(port.shape) + ", and the array of " + eval::shapeText(shape) +
-                              "; array.reshape or array[numpy.newaxis] may make it so"));
+    fail(wrongInput(port, "is of shape " + eval::shapeText(port.shape) + ", and the array of " +
+                              eval::shapeText(shape) + "; array.reshape or array[numpy.newaxis] may make it so"));
   array = numpy.attr("require")(array, py::arg("requirements") = py::make_tuple("C", "A"));
   ref = {port.type, shape, {static_cast<const uint8_t *>(array.data()), static_cast<size_t>(array.nbytes())}};
 }
@@ -163,8 +165,8 @@ llvm::Expected<std::unique_ptr<quantize::Records>> ArrayRecords::open(llvm::Arra
     for (py::handle row : records) {
       auto arrays = row.cast<py::list>();
       if (arrays.size() != inputs.size())
-        fail(makeError("record " + llvm::Twine(refs.size()) + " has " + llvm::Twine(arrays.size()) + " arrays, and the model " +
-                       llvm::Twine(inputs.size()) + " inputs"));
+        fail(makeError("record " + llvm::Twine(refs.size()) + " has " + llvm::Twine(arrays.size()) +
+                       " arrays, and the model " + llvm::Twine(inputs.size()) + " inputs"));
       auto &record = given.emplace_back();
       auto &ref = refs.emplace_back();
       for (size_t i = 0; i < inputs.size(); ++i)

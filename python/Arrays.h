@@ -43,7 +43,8 @@ py::str textOf(llvm::StringRef text);
 /// As numpy calls it; of types that numpy does not have, what holds their bytes: uint8. STRING is "object".
 std::string dtypeOf(TensorType type);
 
-/// The elements of a tensor without a copy: `owner` has them. Types that numpy does not have are bytes, in one dimension.
+/// The elements of a tensor without a copy: `owner` has them. Types that numpy does not have are bytes, in one
+/// dimension.
 py::array viewOf(TensorType type, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<uint8_t> bytes, py::object owner);
 /// The same of a tensor that nobody else wants; of strings, a list of bytes in an array of objects.
 py::array arrayOf(eval::OwnedTensor tensor);
@@ -59,8 +60,8 @@ private:
   std::vector<uint8_t> packed; ///< of strings
 };
 
-/// Records that are arrays of Python: a list of lists, one array for each input in order. They live as long as this, which
-/// is made and destroyed with the lock; what it opens may be used without.
+/// Records that are arrays of Python: a list of lists, one array for each input in order. They live as long as this,
+/// which is made and destroyed with the lock; what it opens may be used without.
 class ArrayRecords {
 public:
   explicit ArrayRecords(py::list records) : records(std::move(records)) {}

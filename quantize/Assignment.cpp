@@ -47,8 +47,8 @@ public:
       auto levels = levelsOf(layer);
       if (levels.empty())
         return makeError("operator " + llvm::Twine(layer) + " has no cost at any level that it may have");
-      found.levels.push_back(*llvm::min_element(
-          levels, [&](Level a, Level b) { return costOf(layer, a) < costOf(layer, b); }));
+      found.levels.push_back(
+          *llvm::min_element(levels, [&](Level a, Level b) { return costOf(layer, a) < costOf(layer, b); }));
     }
     auto error = measure(found.levels);
     if (!error)
@@ -156,7 +156,8 @@ llvm::Expected<Assignment> cheapestWithin(const LevelCosts &costs, double bound,
       order.push_back(step.layer);
   for (size_t layer : order) {
     auto cheaper = search.levelsOf(layer);
-    llvm::erase_if(cheaper, [&](Level level) { return search.costOf(layer, level) >= search.costOf(layer, best[layer]); });
+    llvm::erase_if(cheaper,
+                   [&](Level level) { return search.costOf(layer, level) >= search.costOf(layer, best[layer]); });
     llvm::stable_sort(cheaper, [&](Level a, Level b) { return search.costOf(layer, a) < search.costOf(layer, b); });
     for (Level level : cheaper) {
       Levels levels = best;

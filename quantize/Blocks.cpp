@@ -25,7 +25,8 @@ void storeBlockScales(Model &model) {
   for (auto &graph : model.subgraphs) {
     llvm::MapVector<const Quantization *, llvm::SmallVector<Value *, 1>> lists;
     for (Value *value : graph->values)
-      if (const Quantization *q = value->quantization; q && !value->erased() && value->isConstant() && !value->unused() &&
+      if (const Quantization *q = value->quantization;
+          q && !value->erased() && value->isConstant() && !value->unused() &&
           q->details == Quantization::Details::Blockwise && !q->more->scales && !q->scale.empty())
         lists[q].push_back(value);
     for (auto &[list, weights] : lists) {

@@ -20,7 +20,8 @@ using OpenRecords = llvm::function_ref<llvm::Expected<std::unique_ptr<Records>>(
                                                                                 llvm::StringRef signature)>;
 
 /// Sees each tensor of floats that is an input or computed, in called subgraphs too.
-using SeeTensor = llvm::function_ref<void(const Value &value, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<float> numbers)>;
+using SeeTensor =
+    llvm::function_ref<void(const Value &value, llvm::ArrayRef<int32_t> shape, llvm::ArrayRef<float> numbers)>;
 
 /// Runs a compiled model on the records of a part; `end` is told after each.
 llvm::Error forEachRecord(Model &model, const eval::Session &session, OpenRecords open, const CalibrateOptions &options,

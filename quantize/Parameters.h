@@ -11,21 +11,21 @@ struct Parameters {
   int64_t zeroPoint = 0;
 };
 
-/// Of an activation, or of a constant that is used like one: asymmetric in 8 bits, symmetric in 16. The range is made to
-/// contain 0.
-/// ONE, uint8: (max − min)/255, −min/scale; a range on one side of 0 has its zero point at the end; at least 1e-5.
-/// ONE, int16, and TensorFlow Lite's: greatest magnitude/32767. TensorFlow Lite, int8: (max − min)/255, −128 − min/scale.
+/// Of an activation, or of a constant that is used like one: asymmetric in 8 bits, symmetric in 16. The range is made
+/// to contain 0. ONE, uint8: (max − min)/255, −min/scale; a range on one side of 0 has its zero point at the end; at
+/// least 1e-5. ONE, int16, and TensorFlow Lite's: greatest magnitude/32767. TensorFlow Lite, int8: (max − min)/255,
+/// −128 − min/scale.
 Parameters activationParameters(Extremes range, TensorType type, Dialect dialect);
 
-/// Of weights, or of one channel of them. Asymmetric for uint8, as above; else symmetric, greatest magnitude / 7, 127 or
-/// 32767.
+/// Of weights, or of one channel of them. Asymmetric for uint8, as above; else symmetric, greatest magnitude / 7, 127
+/// or 32767.
 Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
 
 /// The greatest integer of symmetric weights, which is the least one's magnitude.
 double largestWeight(TensorType type);
 
-/// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Or of each
-/// block of so many elements in a row. Goes through the bytes once, and keeps none.
+/// The extremes of a dense constant of floats: of each channel along `axis`, or, where that is negative, of all. Or of
+/// each block of so many elements in a row. Goes through the bytes once, and keeps none.
 std::vector<Extremes> extremesOf(const Value &constant, int32_t axis, int32_t blockSize = 0);
 
 /// Where the greatest magnitudes of symmetric weights are cut.

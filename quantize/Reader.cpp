@@ -54,8 +54,7 @@ static std::string programPath() {
 llvm::Expected<std::unique_ptr<Reader>> Reader::start(const std::string &kind, const std::string &path, Limits limits) {
   std::string program = programPath();
   if (!llvm::sys::fs::can_execute(program))
-    return makeError("the program origo-reader, which reads such files, is not there: " +
-                     printable(program, 300));
+    return makeError("the program origo-reader, which reads such files, is not there: " + printable(program, 300));
   int file = ::open(path.empty() ? "/dev/null" : path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0)
     return makeError(llvm::sys::StrError());

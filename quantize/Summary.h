@@ -49,8 +49,9 @@ Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary);
 llvm::Error checkStatistics(Model &model, const Statistics &statistics);
 
 /// Writes the ranges into the model, as the minimum and maximum of the tensors' quantisation parameters. Refused:
-/// statistics of another model, ones without the histograms that a summary needs, a name that no tensor has, and where no
-/// result has a range. Adds the tensors that no record gave finite numbers, and which have no range then, to `silent`.
+/// statistics of another model, ones without the histograms that a summary needs, a name that no tensor has, and where
+/// no result has a range. Adds the tensors that no record gave finite numbers, and which have no range then, to
+/// `silent`.
 llvm::Error setRanges(Model &model, const Statistics &statistics, const Summaries &summaries,
                       std::vector<std::string> &silent);
 /// Says so, of one or more.

@@ -16,7 +16,8 @@ using Cells = std::vector<std::string>;
 /// How many columns of a terminal a text takes.
 int columnWidth(llvm::StringRef text);
 
-/// A name of a model, escaped, for a cell: of a long one the beginning and more of the end, for that is where names differ.
+/// A name of a model, escaped, for a cell: of a long one the beginning and more of the end, for that is where names
+/// differ.
 std::string shortName(llvm::StringRef name, size_t limit);
 
 /// Prints rows in columns as wide as their widest cell. `row` makes the cells of a row; it is asked twice, so that a

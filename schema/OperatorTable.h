@@ -44,7 +44,7 @@ struct OperandInfo {
   llvm::StringRef name;
   bool optional = false; ///< may be -1, and absent if nothing stands behind it
   bool variadic = false;
-  bool variable = false; ///< a variable tensor, updated in place
+  bool variable = false;           ///< a variable tensor, updated in place
   bool statesShape = false;        ///< tells nothing where the shapes of operands and results are static
   bool statesShapeIfWhole = false; ///< the same where besides no element is left out or added
 };

@@ -78,7 +78,8 @@ inline void Comparison::quantization(const Quantization *x, const Quantization *
   items(x->more->dimensions, y->more->dimensions, "quantised dimensions");
   check(x->dimension == y->dimension && x->details == y->details && x->more->axis == y->more->axis &&
             x->more->blockSize == y->more->blockSize && indexOf(x->more->scales) == indexOf(y->more->scales) &&
-            indexOf(x->more->zeroPoints) == indexOf(y->more->zeroPoints) && (x->more->scales || x->more->rawScales == y->more->rawScales) &&
+            indexOf(x->more->zeroPoints) == indexOf(y->more->zeroPoints) &&
+            (x->more->scales || x->more->rawScales == y->more->rawScales) &&
             (x->more->zeroPoints || x->more->rawZeroPoints == y->more->rawZeroPoints),
         "quantisation details");
 }

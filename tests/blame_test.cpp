@@ -14,8 +14,8 @@
 #include <gtest/gtest.h>
 #include <random>
 
-/// Seeded faults in quantised networks: network, layer and fault are drawn, and the layer has to be blamed first. Faults
-/// count that move a layer's output by more than ten times its own error before.
+/// Seeded faults in quantised networks: network, layer and fault are drawn, and the layer has to be blamed first.
+/// Faults count that move a layer's output by more than ten times its own error before.
 
 using namespace origo;
 using namespace origo::eval;
@@ -209,9 +209,7 @@ llvm::Expected<Blame> blame(const Network &network, const Value *suspect = nullp
     suspect->forEachUse([&](const Use &use) { readers.insert(use.user()); });
     both.insert(readers.begin(), readers.end());
   }
-  auto errorOf = [&](const Layers &layers) {
-    return run->errorWith(signature, *inputs, closed(layers, run->pairs()));
-  };
+  auto errorOf = [&](const Layers &layers) { return run->errorWith(signature, *inputs, closed(layers, run->pairs())); };
   auto swapped = errorOf(layer), all = errorOf(both), others = errorOf(readers);
   if (!error || !swapped || !all || !others)
     return firstError(error, swapped, all, others);
@@ -220,9 +218,8 @@ llvm::Expected<Blame> blame(const Network &network, const Value *suspect = nullp
   blame.withReaders = *all;
   blame.readers = *others;
   const ErrorMetric &metric = *findErrorMetric("MSE");
-  llvm::stable_sort(blame.order, [&](const ErrorRow *a, const ErrorRow *b) {
-    return blameOf(*a, metric) > blameOf(*b, metric);
-  });
+  llvm::stable_sort(blame.order,
+                    [&](const ErrorRow *a, const ErrorRow *b) { return blameOf(*a, metric) > blameOf(*b, metric); });
   return blame;
 }
 
@@ -295,8 +292,8 @@ void ofAHundredFaultsTheLayerIsBlamedFirst(const ModelFolder &models, std::initi
     ++counted;
     ++byKind[static_cast<int>(fault)];
     auto cures = [&](double error) { return error - network.error < 0.5 * (now->error - network.error); };
-    // What is stored in a range that is too small is so too when the source has computed it; but between two layers of the
-    // source it is not stored.
+    // What is stored in a range that is too small is so too when the source has computed it; but between two layers of
+    // the source it is not stored.
     bool stored = fault == Fault::OutputScale || fault == Fault::ZeroPoint;
     if (now->error > 2 * network.error) {
       (stored ? stretched : moved) += 1;
@@ -319,19 +316,20 @@ void ofAHundredFaultsTheLayerIsBlamedFirst(const ModelFolder &models, std::initi
       while (rank < now->order.size() && now->order[rank]->value != layer)
         ++rank;
       llvm::outs() << network.name << ": " << names[static_cast<int>(fault)] << " in \"" << layer->name
-                   << "\" comes in place " << rank + 1 << ", after \"" << now->order.front()->value->name << "\", effect "
-                   << (rank < now->order.size() ? *now->order[rank]->effect : -1) << " of "
+                   << "\" comes in place " << rank + 1 << ", after \"" << now->order.front()->value->name
+                   << "\", effect " << (rank < now->order.size() ? *now->order[rank]->effect : -1) << " of "
                    << *now->order.front()->effect << "\n";
     }
   }
-  llvm::outs() << counted << " faults of " << drawn << " drawn, " << first << " blamed first; by own error in steps: " << byOwn
-               << "; ";
+  llvm::outs() << counted << " faults of " << drawn << " drawn, " << first
+               << " blamed first; by own error in steps: " << byOwn << "; ";
   for (int i = 0; i < 5; ++i)
     llvm::outs() << byKind[i] << " " << names[i] << (i < 4 ? ", " : "\n");
-  llvm::outs() << moved << " of what is no range double the error of the outputs, and of these swapping the layer cures "
+  llvm::outs() << moved
+               << " of what is no range double the error of the outputs, and of these swapping the layer cures "
                << cured << "\n";
-  llvm::outs() << stretched << " ranges do so, and of these swapping the layer with those that read it cures " << restored
-               << ", swapping only these " << byReaders << "\n";
+  llvm::outs() << stretched << " ranges do so, and of these swapping the layer with those that read it cures "
+               << restored << ", swapping only these " << byReaders << "\n";
   EXPECT_GE(stretched, 5u);
   EXPECT_GE(restored * 100, stretched * 95);
   EXPECT_LE(byReaders * 10, stretched);

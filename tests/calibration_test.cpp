@@ -104,8 +104,8 @@ TEST(Calibration, MovingAverageIsOfTheExtremesOfBatches) {
   EXPECT_FLOAT_EQ(range.max, 0.75f * 2 + 0.25f * 6);
 }
 
-/// c ← c ± 1, by the sign of the input: 1, 2, 1, 0, −1. Each of these counts, not only what is left in the end, and a record
-/// begins with nothing. What is no state of an LSTM has no row.
+/// c ← c ± 1, by the sign of the input: 1, 2, 1, 0, −1. Each of these counts, not only what is left in the end, and a
+/// record begins with nothing. What is no state of an LSTM has no row.
 TEST(Calibration, SeesTheCellsOfAnLstmAtEachStep) {
   for (eval::Engine engine : {eval::Engine::Reference, eval::Engine::Fast}) {
     auto model = parse(R"(origo 1

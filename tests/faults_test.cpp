@@ -74,7 +74,9 @@ bool deviatesByRange(const Baseline &baseline, const std::map<uint32_t, const Va
         want.quantization = source->second->quantization;
         want.storage = {const_cast<uint8_t *>(held->second.tensor.bytes.data()), held->second.tensor.bytes.size()};
         Tolerance tolerance = Tolerance::ofRange(storedNumbers(want).value_or(std::vector<double>()), 1e-5);
-        deviates |= checkRelation(want, withConstants(after.steps.get(relation.steps), sources), &tolerance, tensor).kind == Verdict::Deviates;
+        deviates |=
+            checkRelation(want, withConstants(after.steps.get(relation.steps), sources), &tolerance, tensor).kind ==
+            Verdict::Deviates;
       }
     };
     std::vector<TensorRef> inputs(before.inputs.begin(), before.inputs.end());
@@ -183,12 +185,26 @@ TEST(Faults, Models) {
             "detection_f32", "dilated_f32", "composite_f32", "language_model_2sg_f32"});
 }
 TEST(FaultsPublicModels, Models) {
-  ofModels(publicModels(),
-           {"kws_ref_i8", "mnist_resnet_f32", "resnet8_cifar_f32", "cifar10_f32", "blazeface_front_f32",
-            "mtcnn_rnet_f32", "dtln_1_f32", "mnist_lstm_f32", "vww_96_f32", "textcls_wordvec_f32",
-            "dilated_conv_f32", "sdpa_composite_f32", "mobilenet_v1_025_128_f32", "age_lite_f32",
-            "lstm2_unrolled_f32", "nested_while_f32", "multi_signature_3sg_f32", "yunet_f32", "ddsp_pitch_f32",
-            "toy_llm_kv_2sig_f32"});
+  ofModels(publicModels(), {"kws_ref_i8",
+                            "mnist_resnet_f32",
+                            "resnet8_cifar_f32",
+                            "cifar10_f32",
+                            "blazeface_front_f32",
+                            "mtcnn_rnet_f32",
+                            "dtln_1_f32",
+                            "mnist_lstm_f32",
+                            "vww_96_f32",
+                            "textcls_wordvec_f32",
+                            "dilated_conv_f32",
+                            "sdpa_composite_f32",
+                            "mobilenet_v1_025_128_f32",
+                            "age_lite_f32",
+                            "lstm2_unrolled_f32",
+                            "nested_while_f32",
+                            "multi_signature_3sg_f32",
+                            "yunet_f32",
+                            "ddsp_pitch_f32",
+                            "toy_llm_kv_2sig_f32"});
 }
 
 } // namespace

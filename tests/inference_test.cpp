@@ -589,7 +589,8 @@ TEST(Inference, HostileNumbers) {
   EXPECT_GT(errors, 1000u);
 }
 
-void modelsKeepTheRules(const ModelFolder &folder, size_t leastModels, size_t leastOperators, size_t mostContradictions) {
+void modelsKeepTheRules(const ModelFolder &folder, size_t leastModels, size_t leastOperators,
+                        size_t mostContradictions) {
   // Files that contradict the rules without being made for that (those have Neg in their name).
   const llvm::StringSet<> contradicting = {
       "add_quantized.tflite",             // an addition of UINT8 is stated as FLOAT32

@@ -104,8 +104,7 @@ LevelCosts bytesOf(const std::vector<double> &elements) {
 }
 
 /// Of all assignments the best, for `better`.
-template <class Fits, class Better>
-Levels bestOf(const LevelCosts &costs, Fits fits, Better better) {
+template <class Fits, class Better> Levels bestOf(const LevelCosts &costs, Fits fits, Better better) {
   Levels levels(costs.size(), Level::Int8), best;
   for (size_t number = 0, all = static_cast<size_t>(std::pow(3, costs.size())); number < all; ++number) {
     for (size_t i = 0, rest = number; i < levels.size(); ++i, rest /= 3)
@@ -206,7 +205,8 @@ TEST(Assignment, IsNearTheBestThereIs) {
         costs, [&](const Levels &levels) { return costOf(levels) <= budget; },
         [&](const Levels &a, const Levels &b) { return errorOf(a) < errorOf(b); }));
   }
-  llvm::outs() << "greedy costs " << mine / best << " of the best, and errs " << myErrors / bestErrors << " of the least\n";
+  llvm::outs() << "greedy costs " << mine / best << " of the best, and errs " << myErrors / bestErrors
+               << " of the least\n";
   EXPECT_LE(mine, 1.05 * best);
   EXPECT_LE(myErrors, 1.05 * bestErrors);
 }

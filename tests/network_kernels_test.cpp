@@ -170,21 +170,28 @@ TEST(NetworkKernels, FiltersMayHaveAZeroPointForEachChannel) {
   const std::string filter = "q{scale=[0.5, 0.25], zero_point=[10, 20], dim=";
   std::vector<uint8_t> x = {7, 11}; // (q - 3) / 2
   for (Engine engine : {Engine::Reference, Engine::Fast}) {
-    auto check = [&](Shape shape, llvm::StringRef signature, const std::string &body, const std::vector<uint8_t> &want) {
+    auto check = [&](Shape shape, llvm::StringRef signature, const std::string &body,
+                     const std::vector<uint8_t> &want) {
       EXPECT_EQ(elementsOf<uint8_t>(run(signature, body, tensor(TensorType::UINT8, shape, x), engine)), want) << body;
     };
     // 2 · 1 + 4 · 1.5 = 8, 2 · -3 + 4 · 0.25 = -5; stored with a scale of 0.5 and 100.
     check({1, 1, 1, 2}, "(%x: u8[1,1,1,2] q{scale=0.5, zero_point=3}) -> (%y)",
-          "%w: u8[2,1,1,2] " + filter + "0} = const [12, 13, 8, 21]\n"
-          "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = CONV_2D(%x, %w) {stride_w=1, stride_h=1}", {116, 90});
+          "%w: u8[2,1,1,2] " + filter +
+              "0} = const [12, 13, 8, 21]\n"
+              "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = CONV_2D(%x, %w) {stride_w=1, stride_h=1}",
+          {116, 90});
     check({1, 2}, "(%x: u8[1,2] q{scale=0.5, zero_point=3}) -> (%y)",
-          "%w: u8[2,2] " + filter + "0} = const [12, 13, 8, 21]\n"
-          "%y: u8[1,2] q{scale=0.5, zero_point=100} = FULLY_CONNECTED(%x, %w)", {116, 90});
+          "%w: u8[2,2] " + filter +
+              "0} = const [12, 13, 8, 21]\n"
+              "%y: u8[1,2] q{scale=0.5, zero_point=100} = FULLY_CONNECTED(%x, %w)",
+          {116, 90});
     // Each channel by itself: 2 · 1, 4 · -3.
     check({1, 1, 1, 2}, "(%x: u8[1,1,1,2] q{scale=0.5, zero_point=3}) -> (%y)",
-          "%w: u8[1,1,1,2] " + filter + "3} = const [12, 8]\n"
-          "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = DEPTHWISE_CONV_2D(%x, %w) {stride_w=1, stride_h=1, "
-          "depth_multiplier=1}", {104, 76});
+          "%w: u8[1,1,1,2] " + filter +
+              "3} = const [12, 8]\n"
+              "%y: u8[1,1,1,2] q{scale=0.5, zero_point=100} = DEPTHWISE_CONV_2D(%x, %w) {stride_w=1, stride_h=1, "
+              "depth_multiplier=1}",
+          {104, 76});
   }
 }
 
@@ -207,8 +214,7 @@ TEST(NetworkKernels, RefuseWhatDoesNotFit) {
     expectRefused(run("(%x: f32[1,2,2,1]) -> (%y)", body, {image}), why);
   };
   refused("%s: i32[2] = const [0, 3]\n%y: f32[1,0,3,1] = RESIZE_BILINEAR(input=%x, size=%s)", "positive numbers");
-  refused("%s: i32[1] = const [3]\n%y: f32[1,3,3,1] = RESIZE_NEAREST_NEIGHBOR(input=%x, size=%s)",
-          "expected 2, is 1");
+  refused("%s: i32[1] = const [3]\n%y: f32[1,3,3,1] = RESIZE_NEAREST_NEIGHBOR(input=%x, size=%s)", "expected 2, is 1");
   refused("%s: i32[4] = const [1, -4, 4, 1]\n%w: f32[1,2,2,1] = const [1, 2, 3, 4]\n"
           "%y: f32 = TRANSPOSE_CONV(inputSizes=%s, filter=%w, outBackprop=%x) {stride_w=2, stride_h=2}",
           "negative dimension -4");
@@ -217,7 +223,9 @@ TEST(NetworkKernels, RefuseWhatDoesNotFit) {
           "stride_w is out of range");
   refused("%w: f32[1,3,2] = const splat 1\n%y: f32 = BATCH_MATMUL(x=%x, y=%w)", "inner dimensions 1 and 3");
   refused("%n: i32[2] = const [2, 3]\n%y: c64 = RFFT2D(input=%x, fft_length=%n)", "power of two");
-  refused("%w: f32[2,1,1,1,1] = const splat 1\n%y: f32 = CONV_3D(input=%x, filter=%w) {stride_d=1, stride_w=1, stride_h=1}", "rank");
+  refused(
+      "%w: f32[2,1,1,1,1] = const splat 1\n%y: f32 = CONV_3D(input=%x, filter=%w) {stride_d=1, stride_w=1, stride_h=1}",
+      "rank");
   refused("%y: f32[1,2,2,1] = LOCAL_RESPONSE_NORMALIZATION(input=%x) {radius=-1}", "radius");
 }
 

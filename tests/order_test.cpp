@@ -62,7 +62,8 @@ uint64_t leastPeak(const Ordering &problem, std::vector<int> &order, uint64_t pe
     return peak;
   for (int next = 0; next < static_cast<int>(problem.steps.size()); ++next) {
     const Ordering::Step &step = problem.steps[static_cast<size_t>(next)];
-    if (llvm::is_contained(order, next) || !llvm::all_of(step.after, [&](int s) { return llvm::is_contained(order, s); }))
+    if (llvm::is_contained(order, next) ||
+        !llvm::all_of(step.after, [&](int s) { return llvm::is_contained(order, s); }))
       continue;
     // Made by now, and read now or later, or an output, or made right now.
     uint64_t live = 0;

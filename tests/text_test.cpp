@@ -345,9 +345,9 @@ TEST(Text, Errors) {
       {graph("%a: f32[1] = const #3\n"), "line 4, column 1: the bytes of #3 are given nowhere"},
       {graph("%a: i8[2000000000,2000000000,2] = const splat 0\n"),
        "line 4, column 7: the shape has more elements than can be counted"},
-      {graph("%a: i8[2000000000,100] = const splat 0\n"),
-       "line 4, column 32: splats and seeds stand for more than 262 MB, the most that a text of this length may ask for; set "
-     "ORIGO_TEXT_LIMIT to a number of bytes"},
+      {graph("%a: i8[2000000000,100] = const splat 0\n"), "line 4, column 32: splats and seeds stand for more than 262 "
+                                                          "MB, the most that a text of this length may ask for; set "
+                                                          "ORIGO_TEXT_LIMIT to a number of bytes"},
       {graph("%a: f32[2] q{scale=[1, 2, 3]}\n"), "line 4, column 13: there are 3 scales for 2 channels"},
       {graph("%r: f32[2] = CALL(%x) {subgraph=@main}\n"),
        "line 6, column 1: a subgraph calls itself, directly or through others"},

@@ -310,8 +310,7 @@ void versionsAreThoseOfConverters(const ModelFolder &models, size_t leastOperato
       continue;
     }
     const Model &model = *imported->model;
-    bool network =
-        llvm::sys::path::parent_path(file) == models.path && model.format == Format::Tflite;
+    bool network = llvm::sys::path::parent_path(file) == models.path && model.format == Format::Tflite;
     std::array<int, 3> runtime{};
     for (auto &graph : model.subgraphs)
       for (const Operator &op : graph->operators) {

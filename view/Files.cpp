@@ -114,8 +114,8 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
   }
   if (last.empty())
     return makeError("is cut off: the last line is missing");
-  return "{\"names\":[" + names + "],\n\"rows\":[" + rows + "],\n\"attempts\":[" + attempts + "],\n\"stayed\":[" + stayed +
-         "],\n\"final\":" + last + "}";
+  return "{\"names\":[" + names + "],\n\"rows\":[" + rows + "],\n\"attempts\":[" + attempts + "],\n\"stayed\":[" +
+         stayed + "],\n\"final\":" + last + "}";
 }
 
 llvm::Expected<std::vector<TensorError>> readErrors(StringRef text, const origin::Listing &listing) {
@@ -124,12 +124,15 @@ llvm::Expected<std::vector<TensorError>> readErrors(StringRef text, const origin
     return makeError("has no list \"errors\": visq --json writes one");
   std::vector<TensorError> result;
   std::string metric = "of --metric";
-  if (json.contains("meta") && json["meta"].is_object() && json["meta"].contains("metric") && json["meta"]["metric"].is_string())
+  if (json.contains("meta") && json["meta"].is_object() && json["meta"].contains("metric") &&
+      json["meta"]["metric"].is_string())
     metric = json["meta"]["metric"].get<std::string>();
   for (const Json &row : json["errors"]) {
     if (!row.is_object())
       continue;
-    auto number = [&](const char *key) { return row.contains(key) && isNumber(row[key], anyNumber) ? int64_t(row[key].get<uint64_t>()) : -1; };
+    auto number = [&](const char *key) {
+      return row.contains(key) && isNumber(row[key], anyNumber) ? int64_t(row[key].get<uint64_t>()) : -1;
+    };
     int64_t graph = std::max<int64_t>(number("subgraph"), 0), tensor = number("tensor");
     if (tensor < 0 || graph >= int64_t(listing.subgraphs.size()) ||
         tensor >= int64_t(listing.subgraphs[graph].tensors.size()))

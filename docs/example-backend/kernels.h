@@ -1,7 +1,8 @@
-/* The kernels that generated code calls. Each is inlined into the function of its layer, so that a profiler and a debugger see the layer.
-   No heap, no library: also exponentials are computed here. Shapes are batch, height, width, channels. */
-#include <stdint.h>
+/* The kernels that generated code calls. Each is inlined into the function of its layer, so that a profiler and a
+   debugger see the layer. No heap, no library: also exponentials are computed here. Shapes are batch, height, width,
+   channels. */
 #include <stddef.h>
+#include <stdint.h>
 
 #define KERNEL static inline __attribute__((always_inline))
 
@@ -28,7 +29,8 @@ KERNEL float exponential(float x) {
     return 0;
   float k = (float)(int)(x * 1.44269504f + (x < 0 ? -0.5f : 0.5f));
   float r = x - k * 0.693359375f + k * 2.12194440e-4f;
-  float sum = 1 + r * (1 + r * (0.5f + r * (1.6666667e-1f + r * (4.1666668e-2f + r * (8.3334519e-3f + r * 1.3930525e-3f)))));
+  float sum =
+      1 + r * (1 + r * (0.5f + r * (1.6666667e-1f + r * (4.1666668e-2f + r * (8.3334519e-3f + r * 1.3930525e-3f)))));
   union {
     uint32_t bits;
     float value;
@@ -44,7 +46,8 @@ KERNEL float logistic(float x) { return 1 / (1 + exponential(-x)); }
 KERNEL float hyperbolic_tangent(float x) {
   float square = x * x;
   if (square < 0.04f) /* the quotient below would lose digits */
-    return x * (1 + square * (-0.33333334f + square * (0.13333334f + square * (-0.053968254f + square * 0.021869488f))));
+    return x *
+           (1 + square * (-0.33333334f + square * (0.13333334f + square * (-0.053968254f + square * 0.021869488f))));
   return 1 - 2 / (1 + exponential(2 * x));
 }
 
@@ -78,8 +81,8 @@ KERNEL void conv_2d(const float *input, const int *in, const float *filter, cons
 
 /* Channel c of the result comes from channel c / (channels of the result / channels of the input). */
 KERNEL void depthwise_conv_2d(const float *input, const int *in, const float *filter, const int *f, const float *bias,
-                              float *output, const int *out, const int *stride, const int *dilation,
-                              const int *before, enum activation activation) {
+                              float *output, const int *out, const int *stride, const int *dilation, const int *before,
+                              enum activation activation) {
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x, output += out[3]) {
@@ -199,7 +202,7 @@ KERNEL float of_two(enum binary function, float x, float y) {
 
 KERNEL void binary(enum binary function, const float *x, const int *x_steps, const float *y, const int *y_steps,
                    float *output, const int *shape, enum activation activation) {
-  FOR_EACH_OF_4(shape, i) * output++ = activated(of_two(function, x[AT_4(x_steps, i)], y[AT_4(y_steps, i)]), activation);
+  FOR_EACH_OF_4(shape, i) *output++ = activated(of_two(function, x[AT_4(x_steps, i)], y[AT_4(y_steps, i)]), activation);
 }
 
 /* Overflows wrap. */
@@ -207,8 +210,13 @@ KERNEL void binary_i32(enum binary function, const int32_t *x, const int *x_step
                        int32_t *output, const int *shape) {
   FOR_EACH_OF_4(shape, i) {
     uint32_t a = (uint32_t)x[AT_4(x_steps, i)], b = (uint32_t)y[AT_4(y_steps, i)];
-    int32_t most = (int32_t)a > (int32_t)b ? (int32_t)a : (int32_t)b, least = (int32_t)a < (int32_t)b ? (int32_t)a : (int32_t)b;
-    *output++ = function == MAXIMUM ? most : function == MINIMUM ? least : (int32_t)(function == ADD ? a + b : function == SUB ? a - b : a * b);
+    int32_t most = (int32_t)a > (int32_t)b ? (int32_t)a : (int32_t)b,
+            least = (int32_t)a < (int32_t)b ? (int32_t)a : (int32_t)b;
+    *output++ = function == MAXIMUM   ? most
+                : function == MINIMUM ? least
+                                      : (int32_t)(function == ADD   ? a + b
+                                                  : function == SUB ? a - b
+                                                                    : a * b);
   }
 }
 
@@ -219,7 +227,22 @@ KERNEL void binary_i32(enum binary function, const int32_t *x, const int *x_step
     FOR_EACH_OF_4(shape, i) *to++ = (x)[AT_4(x_steps, i)] sign(y)[AT_4(y_steps, i)];                                   \
   } while (0)
 
-enum unary { CLAMPED_0, CLAMPED_6, CLAMPED_1, LOGISTIC, TANH, EXP, NEG, ABS, SQUARE, SQRT, RSQRT, LEAKY_RELU, HARD_SWISH, GELU };
+enum unary {
+  CLAMPED_0,
+  CLAMPED_6,
+  CLAMPED_1,
+  LOGISTIC,
+  TANH,
+  EXP,
+  NEG,
+  ABS,
+  SQUARE,
+  SQRT,
+  RSQRT,
+  LEAKY_RELU,
+  HARD_SWISH,
+  GELU
+};
 
 KERNEL float of_one(enum unary function, float x, float alpha) {
   switch (function) {
@@ -280,9 +303,10 @@ KERNEL void mean(const float *input, const int *shape, float *output, const int 
     output[i] /= (float)count;
 }
 
-/* Elements of `bytes` bytes, from anywhere to anywhere. The empty assembler keeps the loop from becoming a call of memcpy, whose
-   time would not be the layer's. */
-KERNEL void move(const void *input, const int *in_steps, void *output, const int *out_steps, const int *shape, int bytes) {
+/* Elements of `bytes` bytes, from anywhere to anywhere. The empty assembler keeps the loop from becoming a call of
+   memcpy, whose time would not be the layer's. */
+KERNEL void move(const void *input, const int *in_steps, void *output, const int *out_steps, const int *shape,
+                 int bytes) {
   const unsigned char *from = (const unsigned char *)input;
   unsigned char *to = (unsigned char *)output;
   FOR_EACH_OF_4(shape, i) {
@@ -307,7 +331,8 @@ KERNEL void fill(void *output, int size, uint32_t element, int bytes) {
 }
 
 /* Elements of which each is `inner` ones in a row. What an index lies outside of is not read. */
-KERNEL void gather(const void *input, const int32_t *indices, void *output, int outer, int axis, int count, int inner, int bytes) {
+KERNEL void gather(const void *input, const int32_t *indices, void *output, int outer, int axis, int count, int inner,
+                   int bytes) {
   const unsigned char *from = (const unsigned char *)input;
   unsigned char *to = (unsigned char *)output;
   for (int o = 0; o < outer; ++o)
@@ -324,8 +349,8 @@ struct between {
   int first, second;
   float rest;
 };
-KERNEL void resize_bilinear(const float *input, const int *in, const struct between *rows, const struct between *columns,
-                            float *output, const int *out) {
+KERNEL void resize_bilinear(const float *input, const int *in, const struct between *rows,
+                            const struct between *columns, float *output, const int *out) {
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x)
@@ -333,12 +358,13 @@ KERNEL void resize_bilinear(const float *input, const int *in, const struct betw
           struct between v = rows[y], h = columns[x];
           const float *upper = input + (n * in[1] + v.first) * in[2] * in[3] + c;
           const float *lower = input + (n * in[1] + v.second) * in[2] * in[3] + c;
-          *output++ = upper[h.first * in[3]] * ((1 - v.rest) * (1 - h.rest)) + upper[h.second * in[3]] * ((1 - v.rest) * h.rest) +
+          *output++ = upper[h.first * in[3]] * ((1 - v.rest) * (1 - h.rest)) +
+                      upper[h.second * in[3]] * ((1 - v.rest) * h.rest) +
                       lower[h.first * in[3]] * (v.rest * (1 - h.rest)) + lower[h.second * in[3]] * (v.rest * h.rest);
         }
 }
-KERNEL void resize_nearest(const void *input, const int *in, const struct between *rows, const struct between *columns, void *output,
-                           const int *out, int bytes) {
+KERNEL void resize_nearest(const void *input, const int *in, const struct between *rows, const struct between *columns,
+                           void *output, const int *out, int bytes) {
   const unsigned char *from = (const unsigned char *)input;
   unsigned char *to = (unsigned char *)output;
   for (int n = 0; n < out[0]; ++n)
@@ -350,13 +376,14 @@ KERNEL void resize_nearest(const void *input, const int *in, const struct betwee
         }
 }
 
-/* One step of an LSTM for each time. `gates`: input, forget, candidate, output; of each its weights for the input and for the state,
-   and its bias. `room`: for four times `cells` numbers. */
+/* One step of an LSTM for each time. `gates`: input, forget, candidate, output; of each its weights for the input and
+   for the state, and its bias. `room`: for four times `cells` numbers. */
 struct gate {
   const float *input, *state, *bias;
 };
-KERNEL void lstm(const float *input, int batch, int times, int depth, int by_time, const struct gate *gates, float *state,
-                 float *cell, int cells, float clip, enum activation activation, int squashes, float *room, float *output) {
+KERNEL void lstm(const float *input, int batch, int times, int depth, int by_time, const struct gate *gates,
+                 float *state, float *cell, int cells, float clip, enum activation activation, int squashes,
+                 float *room, float *output) {
   for (int t = 0; t < times; ++t)
     for (int b = 0; b < batch; ++b) {
       int at = by_time ? t * batch + b : b * times + t;
@@ -428,7 +455,8 @@ KERNEL int32_t shifted(int32_t x, int exponent) {
   int64_t wide = (int64_t)x * ((int64_t)1 << exponent);
   return wide > INT32_MAX ? INT32_MAX : wide < INT32_MIN ? INT32_MIN : (int32_t)wide;
 }
-/* exp(a) of a ≤ 0 with five integer bits: a polynomial around −1/8 for what is above −1/4, a factor for each bit of the rest. */
+/* exp(a) of a ≤ 0 with five integer bits: a polynomial around −1/8 for what is above −1/4, a factor for each bit of the
+ * rest. */
 KERNEL int32_t exponential_fixed(int32_t a) {
   static const int32_t powers[] = {1672461947, 1302514674, 790015084, 290630308, 39332535, 720401, 242};
   const int32_t quarter = 1 << 24;

@@ -1,8 +1,8 @@
 /* The kernels of numbers of 8 bits; T says which, OF(name) what they are called. */
 
-KERNEL void OF(conv_2d)(const T *input, const int *in, int32_t in_zero, const T *filter, const int *f, int32_t filter_zero,
-                        const int32_t *bias, T *output, const int *out, const int *stride, const int *dilation, const int *before,
-                        struct rescaling to) {
+KERNEL void OF(conv_2d)(const T *input, const int *in, int32_t in_zero, const T *filter, const int *f,
+                        int32_t filter_zero, const int32_t *bias, T *output, const int *out, const int *stride,
+                        const int *dilation, const int *before, struct rescaling to) {
   int per_group = out[3] / (in[3] / f[3]);
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
@@ -28,8 +28,8 @@ KERNEL void OF(conv_2d)(const T *input, const int *in, int32_t in_zero, const T 
 }
 
 KERNEL void OF(depthwise_conv_2d)(const T *input, const int *in, int32_t in_zero, const T *filter, const int *f,
-                                  int32_t filter_zero, const int32_t *bias, T *output, const int *out, const int *stride,
-                                  const int *dilation, const int *before, struct rescaling to) {
+                                  int32_t filter_zero, const int32_t *bias, T *output, const int *out,
+                                  const int *stride, const int *dilation, const int *before, struct rescaling to) {
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x)
@@ -51,8 +51,9 @@ KERNEL void OF(depthwise_conv_2d)(const T *input, const int *in, int32_t in_zero
         }
 }
 
-KERNEL void OF(fully_connected)(const T *input, int32_t in_zero, const T *weights, int32_t weights_zero, const int32_t *bias,
-                                T *output, int batch, int from, int to, struct rescaling rescaling) {
+KERNEL void OF(fully_connected)(const T *input, int32_t in_zero, const T *weights, int32_t weights_zero,
+                                const int32_t *bias, T *output, int batch, int from, int to,
+                                struct rescaling rescaling) {
   for (int n = 0; n < batch; ++n)
     for (int c = 0; c < to; ++c) {
       int32_t sum = bias ? bias[c] : 0;
@@ -62,8 +63,8 @@ KERNEL void OF(fully_connected)(const T *input, int32_t in_zero, const T *weight
     }
 }
 
-KERNEL void OF(average_pool_2d)(const T *input, const int *in, T *output, const int *out, const int *window, const int *stride,
-                                const int *before, int32_t low, int32_t high) {
+KERNEL void OF(average_pool_2d)(const T *input, const int *in, T *output, const int *out, const int *window,
+                                const int *stride, const int *before, int32_t low, int32_t high) {
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x)
@@ -80,8 +81,8 @@ KERNEL void OF(average_pool_2d)(const T *input, const int *in, T *output, const 
         }
 }
 
-KERNEL void OF(max_pool_2d)(const T *input, const int *in, T *output, const int *out, const int *window, const int *stride,
-                            const int *before, int32_t low, int32_t high) {
+KERNEL void OF(max_pool_2d)(const T *input, const int *in, T *output, const int *out, const int *window,
+                            const int *stride, const int *before, int32_t low, int32_t high) {
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x)
@@ -99,7 +100,8 @@ KERNEL void OF(max_pool_2d)(const T *input, const int *in, T *output, const int 
 
 /* Both operands are brought to a common scale with `spare` bits to the right of the point. */
 KERNEL void OF(add)(const T *x, const int *x_steps, int32_t x_zero, struct scale of_x, const T *y, const int *y_steps,
-                    int32_t y_zero, struct scale of_y, int subtracts, int spare, T *output, const int *shape, struct rescaling to) {
+                    int32_t y_zero, struct scale of_y, int subtracts, int spare, T *output, const int *shape,
+                    struct rescaling to) {
   FOR_EACH_OF_4(shape, i) {
     int32_t left = scaled((x[AT_4(x_steps, i)] - x_zero) * (1 << spare), of_x.mantissa, of_x.shift);
     int32_t right = scaled((y[AT_4(y_steps, i)] - y_zero) * (1 << spare), of_y.mantissa, of_y.shift);
@@ -107,8 +109,8 @@ KERNEL void OF(add)(const T *x, const int *x_steps, int32_t x_zero, struct scale
   }
 }
 
-KERNEL void OF(mul)(const T *x, const int *x_steps, int32_t x_zero, const T *y, const int *y_steps, int32_t y_zero, T *output,
-                    const int *shape, struct rescaling to) {
+KERNEL void OF(mul)(const T *x, const int *x_steps, int32_t x_zero, const T *y, const int *y_steps, int32_t y_zero,
+                    T *output, const int *shape, struct rescaling to) {
   FOR_EACH_OF_4(shape, i)
   *output++ = (T)rescaled((x[AT_4(x_steps, i)] - x_zero) * (y[AT_4(y_steps, i)] - y_zero), 0, &to);
 }
@@ -149,8 +151,8 @@ KERNEL void OF(dequantize)(const T *input, float *output, int size, float scale,
 }
 
 /* `sums`: room for a sum of each element of the result. */
-KERNEL void OF(mean)(const T *input, const int *shape, T *output, const int *steps, int size, int32_t *sums, int32_t zeros,
-                     struct rescaling to) {
+KERNEL void OF(mean)(const T *input, const int *shape, T *output, const int *steps, int size, int32_t *sums,
+                     int32_t zeros, struct rescaling to) {
   for (int i = 0; i < size; ++i)
     sums[i] = 0;
   FOR_EACH_OF_4(shape, i) sums[AT_4(steps, i)] += *input++;

@@ -103,7 +103,8 @@ std::unique_ptr<FastKernel> byteDepthwise(const Conv &conv, const Tensor &in, co
 class HybridProducts {
 public:
   virtual ~HybridProducts() = default;
-  /// One picture of x's and y's shapes; what `by` makes of numbers is `image`, with the zero point. False: not for such.
+  /// One picture of x's and y's shapes; what `by` makes of numbers is `image`, with the zero point. False: not for
+  /// such.
   virtual bool run(const Tensor &x, const Tensor &y, const int8_t *image, const HybridScale &by, float *result,
                    pthreadpool_t threads) = 0;
 };

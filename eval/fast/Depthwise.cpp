@@ -489,7 +489,8 @@ private:
   Tensor wide;
 };
 
-/// `make(convolution, lanes)` of one result for each channel. Null: not for this processor, or not for such a convolution.
+/// `make(convolution, lanes)` of one result for each channel. Null: not for this processor, or not for such a
+/// convolution.
 template <class T, class Make> std::unique_ptr<FastKernel> ofChannels(Conv conv, Make make) {
   auto times = static_cast<int64_t>(conv.groupOut);
   conv.groups *= static_cast<uint32_t>(times);

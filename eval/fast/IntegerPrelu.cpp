@@ -14,8 +14,7 @@ struct Prelu {
 };
 
 /// One rounding product for both sides of zero. What is thrown away of 64 bits does not depend on their sign.
-template <class T>
-[[gnu::always_inline]] inline void preluRow(const Prelu &prelu, const T *x, T *y) {
+template <class T> [[gnu::always_inline]] inline void preluRow(const Prelu &prelu, const T *x, T *y) {
   const int32_t *alphas = prelu.alphas.data();
   const int32_t inputZero = prelu.inputZero, resultZero = prelu.resultZero;
   const int32_t mantissaAbove = prelu.above.mantissa, mantissaBelow = prelu.below.mantissa;

@@ -101,10 +101,10 @@ std::unique_ptr<FastKernel> transposed(const FastSite &site) {
   const Tensor *filter = site.constant(1), *bias = site.constant(2);
   if (!pool || !filter || filter->rank() != 4 || filter->count() == 0 || !bias || bias->count() != filter->dim(0))
     return nullptr;
-  return fastKernel([made = Transposed(*pool, *filter, *bias)](Operands in, Operands out,
-                                                               pthreadpool_t threads) mutable {
-    return made.run(in, out, threads);
-  });
+  return fastKernel(
+      [made = Transposed(*pool, *filter, *bias)](Operands in, Operands out, pthreadpool_t threads) mutable {
+        return made.run(in, out, threads);
+      });
 }
 
 /// Numbers of a pixel, from one channel on.

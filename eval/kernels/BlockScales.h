@@ -13,7 +13,8 @@ inline llvm::Expected<std::vector<float>> blockScales(const KernelContext &ctx, 
   if (!q || q->details != Quantization::Details::Blockwise)
     return scales;
   int64_t units = weights.dim(0), depth = weights.dim(1);
-  if (!q->more->scales || !q->more->scales->isConstant() || q->more->scales->type != TensorType::FLOAT16 || q->more->zeroPoints)
+  if (!q->more->scales || !q->more->scales->isConstant() || q->more->scales->type != TensorType::FLOAT16 ||
+      q->more->zeroPoints)
     return ctx.fail(1, "has scales for blocks that are no float16 constant, or zero points");
   auto halves = ConstantBytes::of(*q->more->scales, static_cast<uint64_t>(units * depth) * 2);
   if (!halves)

@@ -16,8 +16,8 @@ struct ChannelScales {
   bool narrowWhereFits = false;
   llvm::SmallVector<Multiplier, 0> factors;
   int32_t inputZero = 0, filterZero = 0, outputZero = 0, low = 0, high = 0;
-  /// By channel, where these are not all 0: TensorFlow Lite has no such filters, ONE's quantiser makes them. A channel is
-  /// `filterInner` elements in a row, then comes the next.
+  /// By channel, where these are not all 0: TensorFlow Lite has no such filters, ONE's quantiser makes them. A channel
+  /// is `filterInner` elements in a row, then comes the next.
   llvm::SmallVector<int32_t, 0> filterZeros;
   int64_t filterInner = 1;
   int32_t filterZeroAt(int64_t element) const {

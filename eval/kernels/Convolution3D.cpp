@@ -104,7 +104,8 @@ template <bool transposed> llvm::Error convolve(KernelContext &ctx) {
       forEachFilter(filter, in, place, [&](int64_t f, const Three &there) {
         int64_t i = pixel(in, batch, there);
         for (int64_t k = 0; k < depth; ++k)
-          sum += x[i + k] * weights[transposed ? (f * channels + channel) * depth + k : (f * depth + k) * channels + channel];
+          sum += x[i + k] *
+                 weights[transposed ? (f * channels + channel) * depth + k : (f * depth + k) * channels + channel];
       });
       out[element++] = finish(*c, sum, channel);
     }

@@ -1,5 +1,5 @@
-#include "eval/kernels/Rows.h"
 #include "eval/kernels/SoftmaxQuantized.h"
+#include "eval/kernels/Rows.h"
 
 /// SOFTMAX and LOG_SOFTMAX of quantised numbers, along the last axis.
 namespace origo::eval {

@@ -17,8 +17,9 @@ struct Positions {
 std::optional<int> joinedAlong(const Operator &op);
 /// Where it puts operand `i`.
 std::optional<Positions> placeOf(const Operator &joined, unsigned i);
-/// What SLICE, STRIDED_SLICE or GATHER, with constants that tell, take of their first operand along a dimension: nothing
-/// outside of these positions. Of SPLIT and UNPACK, what somebody uses of it; they go along `axis`, or it is unknown.
+/// What SLICE, STRIDED_SLICE or GATHER, with constants that tell, take of their first operand along a dimension:
+/// nothing outside of these positions. Of SPLIT and UNPACK, what somebody uses of it; they go along `axis`, or it is
+/// unknown.
 std::optional<Positions> takenFrom(const Operator &part, int axis);
 /// Where result `i` of SPLIT or UNPACK lies along the dimension that they go along, if it is `axis`.
 std::optional<Positions> placeOfPart(const Operator &part, unsigned i, int axis);

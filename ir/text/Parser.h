@@ -13,7 +13,8 @@ namespace origo::text {
 class Parser : Reader {
 public:
   Parser(llvm::StringRef source, llvm::StringRef directory, PayloadStore &store)
-      : Reader(source), source(source), data(*this, directory, store, source.size()), model(std::make_unique<Model>()) {}
+      : Reader(source), source(source), data(*this, directory, store, source.size()), model(std::make_unique<Model>()) {
+  }
   llvm::Expected<std::unique_ptr<Model>> run();
 
 private:

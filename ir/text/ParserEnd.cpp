@@ -135,7 +135,8 @@ bool Parser::checkCalls() {
   std::vector<unsigned> depth(graphs.size());
   for (const Caller &caller : this->callers) {
     const OperatorInfo &row = *caller.op->info();
-    const flatbuffers::Table &table = caller.op->options.table ? *caller.op->options.table : *caller.op->options2().table;
+    const flatbuffers::Table &table =
+        caller.op->options.table ? *caller.op->options.table : *caller.op->options2().table;
     size_t named = 0;
     for (StringRef name : row.subgraphFields) {
       const wire::Field &field = *row.optionsType()->find(name);

@@ -404,7 +404,8 @@ bool Parser::quantization(GraphState &graph, Value &value) {
           std::string bytes;
           if (!hex(bytes))
             return false;
-          q.more.make().custom = model->copy(ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
+          q.more.make().custom =
+              model->copy(ArrayRef<uint8_t>(reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size()));
           return true;
         }
         return failAt(key, "there is no field '" + key.text + "' of the quantisation");

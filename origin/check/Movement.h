@@ -10,8 +10,8 @@ constexpr size_t mostMoves = 16; ///< so many operators at most are looked at to
 /// one have the shape of what the first one is given, and its elements in the same order?
 bool movesNothing(const FileGraph &file, llvm::ArrayRef<uint32_t> way);
 
-/// Operators that follow each other on the way and together move nothing are nothing for whoever works there: takes them
-/// out of `missing`. What leaves shapes as they are may lie between them.
+/// Operators that follow each other on the way and together move nothing are nothing for whoever works there: takes
+/// them out of `missing`. What leaves shapes as they are may lie between them.
 void excuseDetours(const FileGraph &file, llvm::ArrayRef<uint32_t> way, llvm::SmallVectorImpl<uint32_t> &missing);
 
 } // namespace origo::origin

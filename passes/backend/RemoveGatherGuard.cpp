@@ -23,11 +23,11 @@ static Rule guard() {
 
 Pass RemoveGatherGuard() {
   return Pass{"remove-gather-guard",
-          "gather(x, (i + n) mod n) -> gather(x, i), where the user promises that no index is negative",
-          Phase::Backend,
-          false,
-          {{"remove_gather_guard", {}}},
-          {guard()}}
+              "gather(x, (i + n) mod n) -> gather(x, i), where the user promises that no index is negative",
+              Phase::Backend,
+              false,
+              {{"remove_gather_guard", {}}},
+              {guard()}}
       .about("Converters guard indices that may count from the end. Whoever asks for this knows that none does: "
              "nothing checks it, and a negative index is refused by GATHER or read as it is, depending on the "
              "back end.");

@@ -23,11 +23,11 @@ static Rule shuffle() {
 
 Pass ShuffleWeights() {
   return Pass{"shuffle-weights",
-          "fc(x, W, b) -> the same with W in the order SHUFFLED16x1FLOAT32",
-          Phase::Backend,
-          false,
-          {{"shuffle_weight_to_16x1float32", {}}},
-          {shuffle()}}
+              "fc(x, W, b) -> the same with W in the order SHUFFLED16x1FLOAT32",
+              Phase::Backend,
+              false,
+              {{"shuffle_weight_to_16x1float32", {}}},
+              {shuffle()}}
       .about("For back ends that compute sixteen rows at a time: of each sixteen rows of `W`, the first column, "
              "then the second, and so on. `.tflite` has no such format.");
 }

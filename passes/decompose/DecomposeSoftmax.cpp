@@ -19,11 +19,11 @@ static Rule decompose() {
 
 Pass DecomposeSoftmax() {
   return Pass{"decompose-softmax",
-          "softmax(x) -> e / sum(e), e = exp(beta * (x - max(x))), for back ends without it",
-          Phase::Decompose,
-          false,
-          {{"decompose_softmax", {}}},
-          {decompose()}}
+              "softmax(x) -> e / sum(e), e = exp(beta * (x - max(x))), for back ends without it",
+              Phase::Decompose,
+              false,
+              {{"decompose_softmax", {}}},
+              {decompose()}}
       .about("The maximum is taken off first, so that no exponential overflows: as the operator itself does. "
              "`beta` is multiplied in unless it is one.");
 }

@@ -9,11 +9,11 @@ static Rule composite() {
 
 Pass InlineComposites() {
   return Pass{"inline-composites",
-          "composite(x) -> its decomposition, for back ends that do not know it",
-          Phase::Decompose,
-          false,
-          {},
-          {composite()}}
+              "composite(x) -> its decomposition, for back ends that do not know it",
+              Phase::Decompose,
+              false,
+              {},
+              {composite()}}
       .about("STABLEHLO_COMPOSITE names an operator that some back ends know, and the subgraph that computes the "
              "same. The subgraph's operators take its place, each with its own origin; the subgraph goes when "
              "nothing calls it any more.");

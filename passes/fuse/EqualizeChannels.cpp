@@ -2,9 +2,9 @@
 
 namespace origo {
 
-/// s = √(max|W| / max|V|): then both filters need the same range (Nagel et al., Data-Free Quantization, 2019). A channel that
-/// is nothing but zero, or lost among the others, stays. So do norms: one number a channel needs no range as a filter
-/// does, and how far the channel goes only records tell, which smooth-channels asks.
+/// s = √(max|W| / max|V|): then both filters need the same range (Nagel et al., Data-Free Quantization, 2019). A
+/// channel that is nothing but zero, or lost among the others, stays. So do norms: one number a channel needs no range
+/// as a filter does, and how far the channel goes only records tell, which smooth-channels asks.
 static Rule balance() {
   return balancedChannels([](Match &, Expr w, Expr v) -> std::optional<Expr> {
     return op(Op::SELECT_V2, {op(Op::GREATER, {minimum(w, v), 1e-12}), sqrt(w / v), 1.0});

@@ -29,12 +29,13 @@ static Rule move() {
 }
 
 Pass FusePreactivationBatchNorm() {
-  return Pass{"fuse-preactivation-batch-norm",
-          "relu(x * g + b) -> relu(x + b/g) * g, g > 0; g goes into the convolutions behind, b/g into those in front",
-          Phase::Fuse,
-          false,
-          {{"fuse_preactivation_batchnorm", {}}},
-          {move()}}
+  return Pass{
+      "fuse-preactivation-batch-norm",
+      "relu(x * g + b) -> relu(x + b/g) * g, g > 0; g goes into the convolutions behind, b/g into those in front",
+      Phase::Fuse,
+      false,
+      {{"fuse_preactivation_batchnorm", {}}},
+      {move()}}
       .about("For networks that normalise in front of their convolutions (ResNet v2). The rule itself only puts "
              "the scale behind the RELU, which it passes because it is positive; `fuse-from-in-front`, which the "
              "same flag asks for, works it into the convolutions that follow. Where `g` is negative see "

@@ -60,7 +60,8 @@ static Rule absorb() {
 
 Pass AbsorbBias() {
   return {"absorb-bias",
-          "g(relu(f(x, W, b)), V, d) -> g(relu(f(x, W, b - c)), V, d + V*c), with c by channel where records tell that it stays "
+          "g(relu(f(x, W, b)), V, d) -> g(relu(f(x, W, b - c)), V, d + V*c), with c by channel where records tell that "
+          "it stays "
           "above c; without relu, the middle of the channel",
           Phase::Quantize,
           false,

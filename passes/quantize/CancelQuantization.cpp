@@ -11,10 +11,10 @@ static Rule bridges() {
   auto x = any();
   auto real = op(Op::DEQUANTIZE, {x});
   return {"bridges", "not stored as it was before", op(Op::QUANTIZE, {real}), [=](Match &m) {
-              if (!isInteger(m[x]) || !isInteger(m.root().result()) || !m[x].isPerTensor())
-                return decline("not of integers with one scale");
-              return m.replace(op(Op::QUANTIZE, {x}).as(m.root().result()));
-            }};
+            if (!isInteger(m[x]) || !isInteger(m.root().result()) || !m[x].isPerTensor())
+              return decline("not of integers with one scale");
+            return m.replace(op(Op::QUANTIZE, {x}).as(m.root().result()));
+          }};
 }
 
 /// dequantize(quantize(move(dequantize(q)))) → move(dequantize(q)), for what is only moved is rounded already

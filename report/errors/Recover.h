@@ -11,10 +11,10 @@ namespace origo::report {
 using SeeTensor =
     llvm::function_ref<void(const Value &source, unsigned time, const eval::Tensor &tensor, bool recovered)>;
 
-/// Runs the result, and beside it a slice of the source: what has no counterpart is computed from the nearest tensors that
-/// have one, in the state that those have in the result. Shows each tensor of numbers that is `wanted`, in the source's
-/// order. `inputs` are the result's; sessions are of whole models. The outputs are the result's. `first` sees what the
-/// result computes, and may change it; `ran` which operators of the source have run.
+/// Runs the result, and beside it a slice of the source: what has no counterpart is computed from the nearest tensors
+/// that have one, in the state that those have in the result. Shows each tensor of numbers that is `wanted`, in the
+/// source's order. `inputs` are the result's; sessions are of whole models. The outputs are the result's. `first` sees
+/// what the result computes, and may change it; `ran` which operators of the source have run.
 llvm::Expected<std::vector<eval::NamedTensor>> recover(const eval::Session &source, const eval::Session &result,
                                                        const Pairs &pairs, const std::string &signature,
                                                        const std::vector<eval::OwnedTensor> &inputs, SeeTensor see,

@@ -76,7 +76,8 @@ private:
 };
 
 /// Is something wanted in what an operator calls? `looked`: at which subgraphs already.
-bool callsWanted(const Operator &op, llvm::function_ref<bool(const Value &)> wanted, llvm::DenseMap<const Subgraph *, bool> &looked) {
+bool callsWanted(const Operator &op, llvm::function_ref<bool(const Value &)> wanted,
+                 llvm::DenseMap<const Subgraph *, bool> &looked) {
   return llvm::any_of(op.callees(), [&](const Subgraph *callee) {
     auto [known, isNew] = looked.try_emplace(callee, false);
     if (!callee || !isNew)

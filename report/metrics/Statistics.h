@@ -28,8 +28,8 @@ struct StatisticsOptions {
 std::vector<std::optional<Statistics>> statisticsOf(llvm::ArrayRef<const Value *> values,
                                                     const StatisticsOptions &options);
 
-/// How many of the finite elements of a constant lie in each of so many equal parts between `min` and `max`; empty where
-/// there are no statistics of it.
+/// How many of the finite elements of a constant lie in each of so many equal parts between `min` and `max`; empty
+/// where there are no statistics of it.
 std::vector<uint64_t> histogramOf(const Value &value, const Statistics &statistics, unsigned parts);
 
 } // namespace origo::report

@@ -83,7 +83,8 @@ bool sayable(StringRef name) {
 
 Expected<std::vector<Region>> partition(Model &model, const Target &target, StringRef backend, StringRef fallback) {
   Support support(target);
-  return partition(model, {backend.str(), fallback.str()}, [&](const Operator &op) { return support.takes(op) ? 0u : 1u; });
+  return partition(model, {backend.str(), fallback.str()},
+                   [&](const Operator &op) { return support.takes(op) ? 0u : 1u; });
 }
 
 Expected<std::vector<Region>> partition(Model &model, const PartFile &part, std::vector<std::string> &unused) {
@@ -94,7 +95,8 @@ Expected<std::vector<Region>> partition(Model &model, const PartFile &part, std:
   auto find = [&](const std::string &name) -> Expected<unsigned> {
     auto found = llvm::find(part.backends, name);
     if (found == part.backends.end())
-      return makeError("\"" + printable(name) + "\" is not among the back ends " + printable(llvm::join(part.backends, ",")));
+      return makeError("\"" + printable(name) + "\" is not among the back ends " +
+                       printable(llvm::join(part.backends, ",")));
     return found - part.backends.begin();
   };
   auto fallback = find(part.fallback.empty() ? part.backends.front() : part.fallback);

@@ -20,9 +20,10 @@ static cl::opt<unsigned> runs("runs", cl::init(15), cl::desc("At least so many r
 static cl::opt<double> seconds("seconds", cl::init(0), cl::desc("More rounds until so much time has passed"));
 static cl::opt<uint64_t> least("least", cl::init(0), cl::desc("Fewer multiply-adds than that: prints nothing"));
 static cl::opt<bool> reference("reference", cl::desc("Engine::Reference, too"));
-static cl::opt<bool> memory("memory", cl::desc("Prints what the orders of its steps take instead, in bytes: the arena and "
-                                               "what lives at most in the file's order, the same in ours, and what "
-                                               "every order takes"));
+static cl::opt<bool> memory("memory",
+                            cl::desc("Prints what the orders of its steps take instead, in bytes: the arena and "
+                                     "what lives at most in the file's order, the same in ours, and what "
+                                     "every order takes"));
 static cl::opt<bool> operators("operators", cl::desc("Prints operators by the time they take instead"));
 
 namespace {
@@ -205,8 +206,8 @@ llvm::Error printMemory(Model &model) {
   Ordering ordering = plan->ordering(plan->filed.arena.places);
   const Arrangement &ours = plan->arranged(false);
   bool least = ordering.peak(ours.order) == ordering.lowerBound() || ordering.search().least;
-  llvm::outs() << plan->steps.size() << '\t' << plan->filed.arena.bytes << '\t' << ordering.peak(plan->filed.order) << '\t'
-               << ours.arena.bytes << '\t' << ordering.peak(ours.order) << '\t' << ordering.lowerBound() << '\t'
+  llvm::outs() << plan->steps.size() << '\t' << plan->filed.arena.bytes << '\t' << ordering.peak(plan->filed.order)
+               << '\t' << ours.arena.bytes << '\t' << ordering.peak(ours.order) << '\t' << ordering.lowerBound() << '\t'
                << (least ? "least" : "-") << '\n';
   return llvm::Error::success();
 }

@@ -41,7 +41,8 @@ static void print_term(FILE *out, const char *word, origo_term term) {
 
 static void print_step(FILE *out, const origo_step *step) {
   static const char *const words[] = {"permute", "reshape", "slice", "placed", "cast", "affine", "quantize", "unknown"};
-  int scaled = step->kind == ORIGO_UNKNOWN_STEP && step->unknown.size > 9 && !memcmp(step->unknown.data, "{\"scaled\"", 9);
+  int scaled =
+      step->kind == ORIGO_UNKNOWN_STEP && step->unknown.size > 9 && !memcmp(step->unknown.data, "{\"scaled\"", 9);
   const char *word = scaled ? "scaled" : words[step->kind];
   if (step->kind == ORIGO_PERMUTE || step->kind == ORIGO_SLICE || step->kind == ORIGO_PLACED)
     print_numbers(out, word, step->first);

@@ -25,8 +25,8 @@ FuzzOutcome checkGraph(llvm::StringRef text, uint64_t seed, llvm::StringRef dire
 /// what is made in the end keeps the laws of origins. Part of what `checkGraph` checks.
 std::string checkSteps(llvm::StringRef text, uint64_t seed, llvm::StringRef directory);
 
-/// Whether run `step` of a seed has a pass that it draws one time in `every`. By the pass's name, so that a new pass leaves what seeds
-/// do of all others.
+/// Whether run `step` of a seed has a pass that it draws one time in `every`. By the pass's name, so that a new pass
+/// leaves what seeds do of all others.
 bool draws(uint64_t seed, uint32_t step, const Pass &pass, uint32_t every);
 
 /// How circle2circle is asked for these passes.
