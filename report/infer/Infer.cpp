@@ -22,9 +22,10 @@ namespace {
 class InferredMap {
 public:
   InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
-              InferCoverage &coverage, std::vector<InferDoubt> &doubts, bool careful)
-      : search(search), source(source), result(result), map(map), coverage(coverage), doubts(doubts), careful(careful) {
-  }
+              InferCoverage &coverage, std::vector<InferDoubt> &doubts, const EarlierMap *earlier, bool keepsFates,
+              bool careful)
+      : search(search), source(source), result(result), map(map), coverage(coverage), doubts(doubts), earlier(earlier),
+        keepsFates(keepsFates), careful(careful) {}
 
   void run() {
     operatorsAt.resize(source.subgraphs.size());
@@ -33,6 +34,10 @@ public:
         operatorsAt[graph->index].push_back(&op);
     carried.resize(map.source.operatorCount());
     liveTensors.resize(map.source.tensorCount());
+    sourceValues.resize(map.source.tensorCount());
+    for (auto &graph : source.subgraphs)
+      for (const Value *value : graph->values)
+        sourceValues[idOf(*value)] = value;
     for (auto &graph : result.subgraphs)
       target(*graph);
     for (auto &graph : result.subgraphs)
@@ -53,8 +58,11 @@ private:
   OriginMap &map;
   InferCoverage &coverage;
   std::vector<InferDoubt> &doubts;
-  const bool careful; ///< nothing is said of movements that traded places
+  const EarlierMap *earlier; ///< null: there is none
+  const bool keepsFates;     ///< those that the earlier map tells
+  const bool careful;        ///< nothing is said of movements that traded places
   std::vector<std::vector<const Operator *>> operatorsAt;
+  std::vector<const Value *> sourceValues; ///< by id
   using Place = std::pair<uint32_t, uint32_t>;
   std::vector<std::vector<Place>> carried;     ///< by source operator: who has it among its origins
   std::vector<std::vector<Place>> liveTensors; ///< by source tensor: who is related to it, or comes from it
@@ -222,8 +230,10 @@ private:
         liveTensors[id].emplace_back(graph.index, value->index);
         if (row.constant)
           comeFrom(row, graph, *known->source);
+        keepRelations(*value, *known, row);
       } else {
         row.reason = value->isVariable ? "state" : "new-intermediate";
+        keepConstant(*value, row);
       }
     }
     for (const Operator &op : graph.operators)
@@ -236,7 +246,7 @@ private:
   /// What moves data behind an operator may be what the source moves in front of it, which that one then does not do.
   void takeMovement(const Subgraph &graph, const Operator &op, TargetSubgraph &rows) {
     OperatorRow &row = rows.operators[op.index];
-    if (row.syntheticReason != "layout-bridge")
+    if (row.syntheticReason != "layout-bridge" || keptRow(op))
       return;
     using enum BuiltinOperator;
     auto isLike = [&](const Operator &other) {
@@ -248,7 +258,7 @@ private:
     for (unsigned step = 0; step < farthest && at && at->producer(); ++step) {
       const Operator &maker = *at->producer();
       OperatorRow &other = rows.operators[maker.index];
-      if (!onlyMoves(maker) && other.origins.size() > 1)
+      if (!onlyMoves(maker) && other.origins.size() > 1 && !keptRow(maker))
         for (uint32_t id : llvm::reverse(other.origins)) {
           const Operator *like = sourceOperator(id);
           if (!like || !isLike(*like))
@@ -293,6 +303,57 @@ private:
     row.operators.assign(operators.begin(), operators.end());
     for (uint32_t id : tensors)
       liveTensors[id].emplace_back(graph.index, row.index);
+  }
+
+  /// What a tensor was said to be as well, and the source computes the same numbers for.
+  void keepRelations(const Value &value, const FoundTensor &known, TensorRow &row) {
+    const TensorRow *was = earlier ? earlier->rowOf(value) : nullptr;
+    if (!was || !known.executed || !known.steps.empty())
+      return;
+    const RealTensor *numbers = search.numbersOfSource(*known.source);
+    for (const MapRelation &one : was->relations) {
+      const Value *other = one.tensor < sourceValues.size() ? sourceValues[one.tensor] : nullptr;
+      if (!other || other == known.source || !one.steps.empty() || !isStoredAlike(*other, *known.source))
+        continue;
+      const RealTensor *same = search.numbersOfSource(*other);
+      if (!numbers || !same || same->shape != numbers->shape || same->numbers != numbers->numbers)
+        continue;
+      row.relations.push_back({one.tensor, row.relations.front().steps, false});
+      liveTensors[one.tensor].emplace_back(value.subgraph()->index, value.index);
+    }
+  }
+
+  /// A constant that nothing leads to still comes from where it came from, if its bytes are those that it had.
+  void keepConstant(const Value &value, TensorRow &row) {
+    const TensorRow *was = earlier && earlier->hasSameBytes() && value.isConstant() ? earlier->rowOf(value) : nullptr;
+    auto exists = [&](uint32_t id) { return id < liveTensors.size(); };
+    if (!was || was->tensors.empty() || !llvm::all_of(was->tensors, exists))
+      return;
+    row.tensors = was->tensors;
+    row.operators = was->operators;
+    row.reason = "approximated";
+    for (uint32_t id : row.tensors)
+      liveTensors[id].emplace_back(value.subgraph()->index, value.index);
+  }
+
+  /// Is it what it was said to be, or none of the source, as was said?
+  bool isAsSaid(const Value &value) const {
+    const TensorRow *was = earlier->rowOf(value);
+    const FoundTensor *known = claimed(value);
+    return was && (known ? earlier->relates(value, *known->source) : was->relations.empty());
+  }
+
+  /// The row that an operator had, if all that it is given and makes is what it was: constants have a say in what it
+  /// makes.
+  const OperatorRow *keptRow(const Operator &op) const {
+    const OperatorRow *was = earlier ? earlier->rowOf(op) : nullptr;
+    auto exists = [&](uint32_t id) { return id < carried.size(); };
+    auto holds = [&](const Value *value) { return !value || isAsSaid(*value); };
+    bool all = was && llvm::all_of(was->origins, exists) && (!was->origins.empty() || !was->syntheticReason.empty()) &&
+               llvm::all_of(op.results(), holds) && llvm::all_of(op.operands(), [&](const Use &use) {
+                 return !use.get() || use.get()->isConstant() || holds(use.get());
+               });
+    return all ? was : nullptr;
   }
 
   void operatorRow(const Subgraph &graph, const Operator &op, TargetSubgraph &rows) {
@@ -344,6 +405,17 @@ private:
       llvm::copy_if(row.origins, std::back_inserter(rest), [&](uint32_t id) { return !llvm::is_contained(done, id); });
       if (!rest.empty())
         row.origins = rest;
+    }
+    if (const OperatorRow *was = keptRow(op)) {
+      row.origins = was->origins;
+      row.passes = was->passes;
+      row.syntheticReason = was->syntheticReason;
+      row.serves = was->serves;
+      row.wide = was->wide;
+      row.calls = was->calls;
+      ++coverage.kept;
+      if (row.origins.empty())
+        return;
     }
     if (row.origins.empty()) {
       row.syntheticReason = std::string(handsOn && !bridgeOf(op).empty() ? bridgeOf(op) : "unknown");
@@ -586,6 +658,7 @@ private:
         if (!carried[id].empty())
           continue;
         ways[id] = wayOf(op, needed.contains(&op));
+        keepWay(false, id, ways[id]);
         insert(false, id, ways[id]);
       }
     for (auto &graph : source.subgraphs) {
@@ -595,10 +668,30 @@ private:
           byIndex[value->index] = value;
       for (auto [i, value] : llvm::enumerate(byIndex)) {
         uint32_t id = map.source.subgraphs[graph->index].firstTensor + static_cast<uint32_t>(i);
-        if (liveTensors[id].empty())
-          insert(true, id, value ? wayOf(*value, ways) : Way());
+        if (!liveTensors[id].empty())
+          continue;
+        Way way = value ? wayOf(*value, ways) : Way();
+        keepWay(true, id, way);
+        insert(true, id, way);
       }
     }
+  }
+
+  /// What became of something was seen when it was rewritten, and is so still where all that it went into is there.
+  void keepWay(bool isTensor, uint32_t id, Way &way) const {
+    const MapLedgerRow *was = keepsFates ? earlier->fateOf(isTensor, id) : nullptr;
+    constexpr llvm::StringLiteral elsewhere[] = {"cancelled", "inlined", "user-removed", "elsewhere", "unknown"};
+    if (!was || llvm::is_contained(elsewhere, llvm::StringRef(was->fate)))
+      return;
+    Way before{was->fate.str()};
+    for (const Place &place : was->operators)
+      if (auto now = earlier->operatorNow(place))
+        before.operators.push_back(*now);
+    for (const Place &place : was->tensors)
+      if (auto now = earlier->tensorNow(place))
+        before.tensors.push_back(*now);
+    if (before.operators.size() == was->operators.size() && before.tensors.size() == was->tensors.size())
+      way = std::move(before);
   }
 
   Way wayOf(const Operator &op, bool needed) const {
@@ -759,6 +852,16 @@ void becomeIdentity(OriginMap &map, InferCoverage &coverage) {
 
 } // namespace
 
+/// What an earlier map says must be about the same source.
+static llvm::Error checkEarlier(const OriginMap *earlier, const OriginMap &map) {
+  if (!earlier ||
+      (earlier->source.fingerprint == map.source.fingerprint && earlier->source.content == map.source.content))
+    return llvm::Error::success();
+  return makeError("the earlier map is of another source: it has the fingerprint " +
+                   llvm::Twine(hex(earlier->source.fingerprint).substr(0, 16)) + "… and the content " +
+                   hex(earlier->source.content).substr(0, 16) + "…");
+}
+
 static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &sourceFile, Imported &result,
                                              const ModelView &resultFile, const InferOptions &options) {
   for (auto [model, file] : {std::pair(&source, &sourceFile), std::pair(&result, &resultFile)})
@@ -790,21 +893,35 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
     return makeError("a model without operators has nothing that origins could be found of");
   if (llvm::Error error = checkBound(*source.model, *result.model, options))
     return error;
+  if (llvm::Error error = checkEarlier(options.earlier, map))
+    return error;
   source.model->number();
   result.model->number();
+  std::optional<EarlierMap> earlier;
+  if (options.earlier)
+    earlier.emplace(*options.earlier, map.source, map.target);
   auto unrelated = [&] { return made.coverage.related * 5 < made.coverage.live; };
   std::vector<Violation> violations;
   const OriginMap bare = map;
   for (bool otherNumbers : {false, true}) {
-    InferSearch search(*source.model, *result.model, options, otherNumbers);
+    InferSearch search(*source.model, *result.model, options, earlier ? &*earlier : nullptr, otherNumbers);
     if (llvm::Error error = search.run())
       return error;
     // What the laws say cannot be is not said.
-    for (bool careful : {false, true}) {
+    struct Attempt {
+      bool rows, fates, careful; ///< rows and fates of the earlier map are kept; movements have traded no places
+    };
+    for (Attempt attempt :
+         {Attempt{true, true, false}, {true, false, false}, {false, false, false}, {false, false, true}}) {
+      const EarlierMap *kept = attempt.rows && earlier ? &*earlier : nullptr;
+      if (attempt.rows && !kept)
+        continue;
       map = bare;
       made.coverage = {};
       made.doubts.clear();
-      InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, careful).run();
+      InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, kept, attempt.fates,
+                  attempt.careful)
+          .run();
       std::vector<std::string> skipped;
       violations = check(map, resultFile, &sourceFile, skipped);
       if (violations.empty())
@@ -828,6 +945,8 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
   if (!violations.empty())
     return makeError("what was found cannot be true: law " + llvm::Twine(violations.front().law) + ": " +
                      violations.front().text);
+  if (made.coverage.kept)
+    map.target.inferred += "; " + std::to_string(made.coverage.kept) + " operators as an earlier map says";
   if (made.first)
     made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
   return made;

@@ -195,8 +195,8 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
   const RealTensor *mine = own(constant);
   Slack slack = roundingOf(constant);
   llvm::SmallVector<const Value *, 32> order(candidates.begin(), candidates.end());
-  llvm::stable_sort(
-      order, [&](const Value *a, const Value *b) { return isStoredAlike(*a, constant) > isStoredAlike(*b, constant); });
+  auto rank = [&](const Value *value) { return 2 * isSaid(constant, *value) + isStoredAlike(*value, constant); };
+  llvm::stable_sort(order, [&](const Value *a, const Value *b) { return rank(a) > rank(b); });
   for (const Value *candidate : order) {
     const RealTensor *from = numbersOfSource(*candidate);
     if (!from || from->numbers.size() != mine->numbers.size())
@@ -333,6 +333,7 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
     std::vector<Step> steps;
   };
   constexpr unsigned mostCompared = 24;
+  constexpr int notAlike = 16;
   std::optional<Candidate> best;
   llvm::SmallVector<const Value *, 2> equals;
   const bool moves = onlyMoves(op);
@@ -350,8 +351,8 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
                                                       size * slack * slack + 1e-6 * made.squares)
       continue;
     bool alike = isMadeAlike(op, *candidate), sameShape = made.shape == want->shape;
-    int score =
-        16 * !sameShape + 8 * !alike + 4 * (!moves && claims.lookup(candidate) > 0) + !isStoredAlike(*candidate, value);
+    int score = 32 * !sameShape + notAlike * !alike + 8 * !isSaid(value, *candidate) +
+                4 * (!moves && claims.lookup(candidate) > 0) + !isStoredAlike(*candidate, value);
     if (best && best->score + 4 < score)
       continue;
     // What is the same everywhere is told apart by who makes it.
@@ -364,7 +365,7 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
     auto steps = stepsBetween(*want, made, allowed);
     if (!steps)
       continue;
-    score += 16 * (sameShape && !steps->empty());
+    score += 32 * (sameShape && !steps->empty());
     if (best && steps == best->steps && score + 4 >= best->score)
       equals.push_back(score < best->score ? best->value : candidate);
     if (!best || score < best->score)
@@ -389,7 +390,7 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
                   return !use.get() || !isReal(*use.get()) || (operand && operand->exact);
                 });
   ++claims[best->value];
-  return (best->score & 8) == 0;
+  return (best->score & notAlike) == 0;
 }
 
 void InferSearch::become(FoundTensor &known, const Value &other) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "report/infer/Earlier.h"
 #include "report/infer/Infer.h"
 #include "report/infer/Numbers.h"
 
@@ -31,8 +32,10 @@ struct FoundTensor {
 class InferSearch {
 public:
   /// `otherNumbers`: what has other constants is related by structure, and nothing is said of its numbers.
-  InferSearch(Model &source, Model &result, const InferOptions &options, bool otherNumbers = false)
-      : source(source), result(result), options(options), otherNumbers(otherNumbers) {}
+  /// `earlier` decides between what is equal; null: nobody does.
+  InferSearch(Model &source, Model &result, const InferOptions &options, const EarlierMap *earlier,
+              bool otherNumbers = false)
+      : source(source), result(result), options(options), earlier(earlier), otherNumbers(otherNumbers) {}
   llvm::Error run();
 
   const FoundTensor *find(const Value &value) const {
@@ -62,6 +65,7 @@ public:
 private:
   Model &source, &result;
   const InferOptions &options;
+  const EarlierMap *earlier;
   const bool otherNumbers;
   std::optional<eval::Session> session;
   llvm::DenseMap<const Value *, FoundTensor> found;
@@ -102,6 +106,9 @@ private:
   const Users &usersOf(const Value &value);
   llvm::DenseMap<const Value *, std::unique_ptr<Users>> users; ///< of the source, as far as somebody asked
   const RealTensor *own(const Value &constant);
+  bool isSaid(const Value &value, const Value &candidate) const {
+    return earlier && earlier->relates(value, candidate);
+  }
   std::optional<RealTensor> numbersFor(const Value &value);
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
