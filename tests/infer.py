@@ -5,6 +5,7 @@ usage: infer.py BIN FOLDER...     FOLDER: of networks; ORIGO_BLESS=1 writes the 
 """
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -22,9 +23,12 @@ from model_file import Model  # noqa: E402
 BIN = Path(sys.argv[1]).resolve()
 RECIPES = {
     "-O1": ["circle2circle", "-O1"],
+    "ten sets of flags": ["circle2circle"],
+    "NCHW to NHWC": ["circle2circle", "--convert_nchw_to_nhwc", "--nchw_to_nhwc_input_shape", "--nchw_to_nhwc_output_shape"],
     "int8": ["circle-quantizer", "--scheme=int8", "--data=random"],
     "int16x8": ["circle-quantizer", "--scheme=int16x8", "--data=random"],
     "dynamic": ["circle-quantizer", "--scheme=dynamic"],
+    "weights": ["circle-quantizer", "--scheme=weights"],
     "float16": ["circle-quantizer", "--scheme=float16"],
 }
 
@@ -32,6 +36,13 @@ RECIPES = {
 def run(*command, timeout=300):
     return subprocess.run([str(each) for each in command], capture_output=True, text=True, errors="replace",
                           timeout=timeout)
+
+
+def sets_of_flags():
+    """Ten sets of what the circle toolchain calls its rewrites, each flag in a third of them."""
+    told = run(BIN / "circle2circle", "--help").stdout
+    flags = re.findall(r"(?m)^  (--(?:fold|forward|fuse|decompose|remove|replace|resolve|expand|common)_\w+)", told)
+    return [[flag for flag in flags if random.Random(f"{seed} {flag}").randrange(3) == 0] for seed in range(10)]
 
 
 def tensor_rows(origin_map):
@@ -49,8 +60,8 @@ class Pair:
     def __init__(self, name, source, folder):
         self.name, self.source, self.folder = name, source, folder
 
-    def make(self, recipe, seed, *spoil):
-        words, self.recipe = RECIPES[recipe], recipe
+    def make(self, recipe, seed, *spoil, flags=()):
+        words, self.recipe = RECIPES[recipe] + list(flags), recipe
         result, self.forgotten = self.folder / "result.circle", self.folder / "forgotten.circle"
         for path in self.folder.glob("*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -90,45 +101,106 @@ class Pair:
         return len(self.kept["chain"]) == 0
 
 
+class Lazy:
+    """What is made when somebody asks."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __getattr__(self, name):
+        self.__dict__["made"] = self.__dict__.get("made") or self.make()
+        return getattr(self.made, name)
+
+
 class Values:
-    """What the source computes on inputs that nobody has seen."""
+    """What the source computes on five inputs that nobody has seen."""
+    SEEDS = range(77, 82)
 
     def __init__(self, source, folder):
-        self.folder, self.known = Path(folder) / "tapped", {}
-        self.folder.mkdir(exist_ok=True)
-        run(BIN / "circle-interpreter", "--seed=77", f"--tap={self.folder}", f"--save-inputs={self.folder}", source)
-        self.model = Model(source)
+        self.known, self.model = {}, Model(source)
+        self.folders = [Path(folder) / f"tapped{seed}" for seed in self.SEEDS]
+        for seed, each in zip(self.SEEDS, self.folders):
+            each.mkdir(exist_ok=True)
+            run(BIN / "circle-interpreter", f"--seed={seed}", f"--tap={each}", f"--save-inputs={each}/input", source)
 
     def of(self, tensor):
-        """Bytes of a source tensor, by its id; None: it has not been computed."""
+        """Bytes of a source tensor in each run, by its id; None: it has not been computed."""
         if tensor not in self.known:
             graph = max(g for g, first in enumerate(self.model.first_tensor) if first <= tensor)
-            path = self.folder / f"{graph}_{tensor - self.model.first_tensor[graph]}"
-            self.known[tensor] = path.read_bytes() if path.exists() else self.model.tensors[tensor].data or None
+            name = f"{graph}_{tensor - self.model.first_tensor[graph]}"
+            inputs = list(self.model.graph_inputs(0))
+            if tensor in inputs:
+                name = f"input{inputs.index(tensor)}"
+            paths = [each / name for each in self.folders]
+            data = self.model.tensors[tensor].data
+            self.known[tensor] = ([path.read_bytes() for path in paths] if all(map(Path.exists, paths)) else
+                                  [data] * len(paths) if data else None)
         return self.known[tensor]
+
+    def numbers(self, tensor, data):
+        """In any order, as real numbers; None: nobody can tell."""
+        about = self.model.tensors[tensor]
+        code = {0: "f", 1: "e", 9: "b", 3: "B", 7: "h", 2: "i", 4: "q", 6: "?"}.get(about.type)
+        if code is None or len(data) % struct.calcsize(code):
+            return None
+        return sorted(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data), key=lambda x: (x != x, x))
 
     def are_near(self, a, b, part=1e-4):
         """The same numbers, in any order, but for so large a part of the largest; None: nobody can tell."""
-        x, y = self.of(a), self.of(b)
-        if x is None or y is None:
-            return None
-        if self.model.tensors[a].type != self.model.tensors[b].type:
-            return None
-        if len(x) != len(y):
-            return False
-        if x == y:
+        if a == b:
             return True
-        if self.model.tensors[a].type != 0:
-            return sorted(x) == sorted(y)
-        x, y = (sorted(struct.unpack(f"<{len(each) // 4}f", each)) for each in (x, y))
-        most = max([abs(each) for each in x + y if each == each and abs(each) != float("inf")] or [0])
-        return all(p == q or abs(p - q) <= part * most or p != p for p, q in zip(x, y))
+        runs, others = self.of(a), self.of(b)
+        if runs is None or others is None or self.model.tensors[a].type != self.model.tensors[b].type:
+            return None
+        for x, y in zip(runs, others):
+            if x == y:
+                continue
+            if len(x) != len(y):
+                return False
+            x, y = self.numbers(a, x), self.numbers(b, y)
+            if x is None or y is None:
+                return None
+            most = max([abs(each) for each in x + y if each == each and abs(each) != float("inf")] or [0])
+            if not all(p == q or abs(p - q) <= part * most or p != p for p, q in zip(x, y)):
+                return False
+        return True
+
+    def tell_nothing(self, tensor):
+        """One element, or one number everywhere: then structure decides."""
+        runs = self.of(tensor)
+        numbers = [runs and self.numbers(tensor, each) for each in runs or [None]]
+        return any(each is None or len(each) < 2 or each[0] == each[-1] for each in numbers)
+
+    def are_twins(self, a, b):
+        """Two source operators of a kind that make the same of these inputs."""
+        one, other = self.model.operators[a], self.model.operators[b]
+        if (one.name, one.custom) != (other.name, other.custom):
+            return False
+        return all(x >= 0 and y >= 0 and self.of(x) is not None and self.of(x) == self.of(y)
+                   for x, y in zip(self.model.results[a], self.model.results[b]))
+
+    def are_alike(self, origins, others):
+        """The same origins, but for twins and for what moves data, which may have traded places: those count as one set."""
+        a, b = ([each for each in sorted(ids) if not origin_checker.Checker.moves(self.model.operators[each])]
+                for ids in (origins, others))
+        return len(a) == len(b) and all(
+            x in b or any(self.are_twins(x, y) for y in b if y not in a) for x in a)
+
+
+def read_by(relation):
+    """The constants of the source that a relation is about; which of them is called a factor of which, is no difference."""
+    terms = [step["affine-by-source"].get(key) for step in relation["steps"] if "affine-by-source" in step
+             for key in ("scale", "shift")]
+    return {relation["tensor"], *(each for each in terms if isinstance(each, int))}
+
+
+MOVES = {"TRANSPOSE", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CAST", "QUANTIZE", "DEQUANTIZE"}
 
 
 def compare(pair, counts, source):
     """Counts by kind, what came of it, and whether there is more to it than being the same tensor, or the same operator."""
     kept, found = tensor_rows(pair.kept), tensor_rows(pair.found)
-    told, values = [], None
+    told, values = [], Lazy(lambda: Values(source, pair.folder))
     for g, order in enumerate(pair.places["tensors"]):
         for new, old in enumerate(order):
             kind, ours = kept[g, old]
@@ -139,16 +211,21 @@ def compare(pair, counts, source):
             known = {each["tensor"] for each in ours["relations"]}
             counts[kind, sort, "all"] += 1
             if not theirs["relations"]:
+                if kind == "values" and all(map(values.tell_nothing, known)):
+                    counts[kind, sort, "all"] -= 1
                 told.append(("missed", kind, sort, new, ours["relations"][:1]))
                 continue
-            tensor = theirs["relations"][0]["tensor"]
-            same = tensor in known or pair.equal(tensor, known)
+            tensors = [each["tensor"] for each in theirs["relations"]]
+            same = any(each in known or pair.equal(each, known) for each in tensors) or any(
+                len(read_by(a)) > 1 and read_by(a) == read_by(b) for a in ours["relations"] for b in theirs["relations"])
             if not same:
-                values = values or Values(source, pair.folder)
                 # What is stored in 8 bits is told up to a quantum.
                 part = 1 / 127 if pair.recipe.startswith("int") and kind == "values" else 1e-4
-                near = [values.are_near(tensor, each, part) for each in known]
+                near = [values.are_near(tensors[0], each, part) for each in known]
                 same = True in near
+                if not same and all(map(values.tell_nothing, known)):
+                    counts[kind, sort, "all"] -= 1
+                    continue
                 if not same and None not in near:
                     counts[kind, sort, "wrong"] += 1
                 told.append(("other" if same else "wrong", kind, sort, new, ours["relations"][:1], theirs["relations"]))
@@ -159,16 +236,27 @@ def compare(pair, counts, source):
             a, b = set(ours[old]["origins"]), set(theirs[new]["origins"])
             sort = "plain" if len(a) == 1 else "steps"
             unknown = theirs[new].get("synthetic", {}).get("reason") == "unknown"
+            good = a == b or (not unknown and (a and b or ours[old]["op"] in MOVES) and values.are_alike(a, b))
+            results = [row for row in pair.kept["target"]["subgraphs"][g]["values"] if row["name"] in ours[old]["outputs"] and row["relations"]]
+            if not good and results and all(values.tell_nothing(one["tensor"]) for row in results for one in row["relations"]):
+                continue  # nothing tells who makes it
             counts["operators", sort, "all"] += 1
-            counts["operators", sort, "found"] += a == b and not unknown
-            if a != b or unknown:
+            counts["operators", sort, "found"] += good
+            if not good:
                 told.append((ours[old]["op"], new, sorted(a), sorted(b), theirs[new].get("synthetic")))
+    live = {each["tensor"] for graph in pair.found["target"]["subgraphs"] for kind in ("values", "constants")
+            for row in graph[kind] for each in row["relations"]}
     fates = [{("tensor" in row, row.get("tensor", row.get("operator"))): row["fate"] for row in each["ledger"]}
              for each in (pair.kept, pair.found)]
     for key, fate in fates[0].items():
-        counts["ledger", "", "all"] += 1
-        counts["ledger", "", "found"] += fates[1].get(key) == fate
-    counts["ledger", "", "unknown"] += sum(fate == "unknown" for fate in fates[1].values())
+        counts["ledger", fate, "all"] += 1
+        # What is a tensor of the result by a relation that holds is more than our map says.
+        good = fates[1].get(key) == fate or (key[0] and key[1] in live)
+        counts["ledger", fate, "found"] += good
+        if not good:
+            told.append(("fate", *key, fate, fates[1].get(key)))
+    counts["unknown"] += sum(fate == "unknown" for fate in fates[1].values())
+    counts["fates"] += len(fates[1])
     return told
 
 
@@ -187,12 +275,12 @@ class Failures:
 
 
 def sweep(models, folder, failed):
-    verbose, total = int(os.environ.get("VERBOSE", "0")), {}
-    for recipe in os.environ.get("RECIPES", " ".join(RECIPES)).split():
+    verbose, total, flags = int(os.environ.get("VERBOSE", "0")), {}, sets_of_flags()
+    for recipe in os.environ.get("RECIPES", ",".join(RECIPES)).split(","):
         counts = total[recipe] = Counter()
-        for path in models:
+        for i, path in enumerate(models):
             pair = Pair(path.stem, path, Path(folder))
-            if not pair.make(recipe, 3) or not pair.kept_is_of_source():
+            if not pair.make(recipe, 3, flags=flags[i % 10] if "flags" in recipe else []) or not pair.kept_is_of_source():
                 continue
             counts["models"] += 1
             if not pair.infer():
@@ -222,9 +310,21 @@ def table(total):
     for recipe, counts in total.items():
         cells = [f"{counts[key, sort, 'found']} of {counts[key, sort, 'all']}"
                  for key in ("constants", "values", "operators") for sort in ("plain", "steps")]
-        fates = f"{counts['ledger', '', 'found']} of {counts['ledger', '', 'all']}"
+        fates = "{} of {}".format(*(sum(n for key, n in counts.items() if isinstance(key, tuple) and key[0] == "ledger" and key[2] == what)
+                                    for what in ("found", "all")))
         lines.append(f"| `{recipe}` | {counts['models']} | " + " | ".join(cells) + f" | {fates} |")
     return "\n".join(lines)
+
+
+def graphs(folder):
+    """Graphs of circle-fuzz, as models: one in ten of 500; ORIGO_THOROUGH=1: all."""
+    every = 1 if os.environ.get("ORIGO_THOROUGH", "0") != "0" else 10
+    folder = Path(folder) / "graphs"
+    run(BIN / "circle-fuzz", "--graphs=500", f"--write={folder}")
+    paths = sorted(folder.glob("*.origo"))[::every]
+    for path in paths:
+        run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", path, path.with_suffix(".circle"))
+    return [path.with_suffix(".circle") for path in paths]
 
 
 def judge(total, failed):

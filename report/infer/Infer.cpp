@@ -753,6 +753,46 @@ private:
     return way;
   }
 
+  /// Where one of the two that it was between only moves data, they may have traded places, and both are there.
+  std::vector<Place> tradedPlaces(const Operator &maker, llvm::ArrayRef<const Operator *> users) const {
+    constexpr size_t most = 3;
+    std::vector<Place> places;
+    if (!onlyMoves(maker) && llvm::none_of(users, [](const Operator *user) { return onlyMoves(*user); }))
+      return places;
+    for (const Operator *user : users)
+      for (const Place &place : carried[idOf(*user)])
+        if (places.size() < most)
+          places.push_back(place);
+    if (places.empty() || carried[idOf(maker)].empty())
+      return {};
+    places.push_back(carried[idOf(maker)].front());
+    return places;
+  }
+
+  /// A constant that only states shapes, which are known without it, and that nothing comes from any more: whoever
+  /// had it does without it.
+  bool isNotNeeded(const Value &value, llvm::ArrayRef<const Operator *> users) const {
+    auto isStatic = [](const Value *each) { return !each || each->isStatic(); };
+    return value.isConstant() && !value.isGraphOutput() && !value.otherUses &&
+           llvm::all_of(users, [&](const Operator *user) {
+             const OperatorInfo *info = user->info();
+             bool statesShape = info != nullptr;
+             for (unsigned i = 0; statesShape && i < user->numOperands(); ++i)
+               statesShape =
+                   isStatic(user->operand(i)) &&
+                   (user->operand(i) != &value || (i < info->operands.size() && info->operands[i].statesShape));
+             return statesShape && llvm::all_of(user->results(), isStatic);
+           });
+  }
+
+  void noteUnneeded(const Value &value, llvm::ArrayRef<const Operator *> users) const {
+    llvm::SmallPtrSet<const Operator *, 8> seen;
+    for (const Operator *user : users)
+      for (unsigned i = 0, end = seen.insert(user).second ? user->numOperands() : 0; i < end; ++i)
+        if (user->operand(i) == &value)
+          map.unneeded.push_back({true, idOf(value), idOf(*user), i, "shape-only"});
+  }
+
   Way wayOf(const Value &value, const std::vector<Way> &ways) const {
     bool used = value.isGraphOutput() || value.isGraphInput || value.otherUses;
     llvm::SmallVector<const Operator *, 4> users;
@@ -767,11 +807,18 @@ private:
     Way way;
     if (maker && carried[idOf(*maker)].empty() && ways[idOf(*maker)].fate != "unknown")
       return ways[idOf(*maker)];
+    if (users.size() < 16 && isNotNeeded(value, users) &&
+        llvm::any_of(users, [&](const Operator *user) { return !carried[idOf(*user)].empty(); })) {
+      noteUnneeded(value, users);
+      return {"dead"};
+    }
     if (maker) {
       // Between operators that are one now.
       for (const Place &place : carried[idOf(*maker)])
         if (llvm::any_of(users, [&](const Operator *user) { return llvm::is_contained(carried[idOf(*user)], place); }))
           way.operators.push_back(place);
+      if (way.operators.empty())
+        way.operators = tradedPlaces(*maker, users);
       if (!way.operators.empty())
         way.fate = "fused-away";
       else if (carried[idOf(*maker)].size() > 1) {

@@ -151,6 +151,7 @@ InferSearch::Nearby InferSearch::nearby(llvm::ArrayRef<const Value *> given, con
   for (const Value *start : starts)
     if (seen.insert(start).second)
       near.tensors.push_back(start);
+  near.starts = near.tensors.size();
   // Of many that use the same, those of its kind that nobody is yet.
   for (const Value *start : starts) {
     const Users &all = usersOf(*start);
@@ -228,6 +229,28 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
   return false;
 }
 
+/// Is it one of these times −1, where there are too few numbers to find a factor by?
+bool InferSearch::findNegated(const Value &constant, llvm::ArrayRef<const Value *> candidates) {
+  RealTensor turned = *own(constant);
+  for (float &number : turned.numbers)
+    number = -number;
+  for (const Value *candidate : candidates) {
+    const RealTensor *from = numbersOfSource(*candidate);
+    auto steps = from ? stepsBetween(*from, turned, roundingOf(constant)) : std::nullopt;
+    if (!steps)
+      continue;
+    Step &step = steps->emplace_back();
+    step.kind = Step::Affine;
+    step.scale = Step::Term::of(-1.0);
+    FoundTensor &known = found[&constant];
+    known.source = candidate;
+    known.steps = std::move(*steps);
+    known.executed = true;
+    return true;
+  }
+  return false;
+}
+
 void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearby &near) {
   const Value &constant = *constantBehind(op.operand(operand));
   auto known = found.find(&constant);
@@ -262,10 +285,17 @@ void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Ne
         addOnce(others, value, 32);
   if (findAmong(constant, first, false))
     return;
-  bool tells = !mine->flat && mine->numbers.size() > 1;
   if (findAmong(constant, others, false))
     return;
-  if (tells) {
+  // What was taken away is added.
+  llvm::SmallVector<const Value *, 4> takenAway;
+  if (op.code == BuiltinOperator::ADD)
+    for (const Operator *user : near.operators)
+      if (user->code == BuiltinOperator::SUB && user->operand(1) && !dependsOnInputs(*user->operand(1)))
+        addOnce(takenAway, user->operand(1), 4);
+  if (findNegated(constant, takenAway))
+    return;
+  if (!mine->flat && mine->numbers.size() > 1) {
     if (!constantsIndexed)
       indexConstants();
     llvm::SmallVector<const Value *, 4> equal;
@@ -325,6 +355,15 @@ std::optional<std::vector<std::optional<RealTensor>>> InferSearch::computed(cons
   return execute(op, given, asStored);
 }
 
+/// Is it made of nothing else than what is given, and nobody's yet?
+bool InferSearch::isMadeAtOnce(const Value &candidate, const Nearby &near) const {
+  auto starts = llvm::ArrayRef(near.tensors).take_front(near.starts);
+  return candidate.producer() && claims.lookup(&candidate) == 0 &&
+         llvm::all_of(candidate.producer()->operands(), [&](const Use &use) {
+           return !use.get() || !dependsOnInputs(*use.get()) || llvm::is_contained(starts, use.get());
+         });
+}
+
 bool InferSearch::choose(const Operator &op, const Value &value, const RealTensor &whole, const Nearby &near,
                          bool asStored, double loose) {
   struct Candidate {
@@ -355,8 +394,8 @@ bool InferSearch::choose(const Operator &op, const Value &value, const RealTenso
                 4 * (!moves && claims.lookup(candidate) > 0) + !isStoredAlike(*candidate, value);
     if (best && best->score + 4 < score)
       continue;
-    // What is the same everywhere is told apart by who makes it.
-    if (want->flat && !alike && candidate->producer() && (!moves || !sameShape))
+    // What is the same everywhere is told apart by who makes it, or by what it is made of.
+    if (want->flat && !alike && candidate->producer() && (!moves || !sameShape) && !isMadeAtOnce(*candidate, near))
       continue;
     if (++compared > mostCompared)
       break;

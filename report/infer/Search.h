@@ -84,6 +84,7 @@ private:
   struct Nearby {
     llvm::SmallVector<const Value *, 32> tensors; ///< nearest first, beginning with these themselves
     llvm::SmallVector<const Operator *, 32> operators;
+    size_t starts = 0; ///< of the tensors: how many are these themselves
   };
   static constexpr size_t mostNearby = 64;
 
@@ -113,6 +114,7 @@ private:
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
+  bool findNegated(const Value &constant, llvm::ArrayRef<const Value *> candidates);
   void findListed(const Operator &op, const Operator &like);
   /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
   llvm::SmallVector<bool, 2> modesOf(const Operator &op) const;
@@ -120,6 +122,7 @@ private:
   void completeSource(uint32_t seed);
   bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
               double loose);
+  bool isMadeAtOnce(const Value &candidate, const Nearby &near) const;
   void repair(const Operator &op);
   bool hasOtherConstant(const Operator &op, const Operator &like) const;
   bool hasOthersConstant(const Operator &op, const Value &made) const;
