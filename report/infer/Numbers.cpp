@@ -345,6 +345,34 @@ std::optional<std::vector<Step>> sliceBetween(llvm::ArrayRef<int32_t> from, cons
   return std::vector<Step>{step};
 }
 
+std::optional<std::vector<Step>> spreadBetween(const RealTensor &from, const RealTensor &to, const Slack &slack) {
+  size_t rank = to.shape.size(), lacking = rank - from.shape.size();
+  Shape whole(lacking, 1);
+  whole.append(from.shape.begin(), from.shape.end());
+  for (size_t axis = 0; axis < rank; ++axis)
+    if (whole[axis] != to.shape[axis] && whole[axis] != 1)
+      return std::nullopt;
+  for (size_t i = 0; i < to.numbers.size(); ++i) {
+    size_t rest = i, at = 0, stride = 1;
+    for (size_t axis = rank; axis-- > 0;) {
+      auto places = static_cast<size_t>(to.shape[axis]), own = static_cast<size_t>(whole[axis]);
+      at += own == 1 ? 0 : rest % places * stride;
+      rest /= places;
+      stride *= own;
+    }
+    if (!isNear(from.numbers[at], to.numbers[i], slack.at(i, static_cast<double>(from.numbers[at]))))
+      return std::nullopt;
+  }
+  std::vector<Step> steps;
+  if (lacking)
+    steps.push_back(Step{Step::Reshape});
+  Step &placed = steps.emplace_back();
+  placed.kind = Step::Placed;
+  placed.first.assign(rank, 0);
+  placed.second.assign(whole.begin(), whole.end());
+  return steps;
+}
+
 std::optional<RealTensor> applied(const RealTensor &from, llvm::ArrayRef<Step> steps, llvm::ArrayRef<int32_t> shape) {
   RealTensor made;
   made.shape.assign(shape.begin(), shape.end());

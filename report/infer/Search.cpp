@@ -176,7 +176,7 @@ InferSearch::Nearby InferSearch::nearby(llvm::ArrayRef<const Value *> given, con
 
 std::optional<RealTensor> InferSearch::numbersFor(const Value &value) {
   auto known = found.find(&value);
-  if (known != found.end() && known->second.source) {
+  if (known != found.end() && known->second.source && !known->second.isSpread) {
     const RealTensor *from = numbersOfSource(*known->second.source);
     if (!from)
       return std::nullopt;
@@ -251,6 +251,28 @@ bool InferSearch::findNegated(const Value &constant, llvm::ArrayRef<const Value 
   return false;
 }
 
+/// Is it one of these, repeated along dimensions that have one place there?
+bool InferSearch::findSpread(const Value &constant, llvm::ArrayRef<const Value *> candidates) {
+  const RealTensor &mine = *own(constant);
+  Slack slack = roundingOf(constant);
+  for (const Value *candidate : candidates) {
+    const RealTensor *from = numbersOfSource(*candidate);
+    if (!from || from->numbers.empty() || from->numbers.size() >= mine.numbers.size() ||
+        from->shape.size() > mine.shape.size())
+      continue;
+    auto steps = spreadBetween(*from, mine, slack);
+    if (!steps)
+      continue;
+    FoundTensor &known = found[&constant];
+    known.source = candidate;
+    known.steps = std::move(*steps);
+    known.executed = true;
+    known.isSpread = true;
+    return true;
+  }
+  return false;
+}
+
 void InferSearch::findConstant(const Operator &op, unsigned operand, const Nearby &near) {
   const Value &constant = *constantBehind(op.operand(operand));
   auto known = found.find(&constant);
@@ -286,6 +308,8 @@ void InferSearch::findNewConstant(const Operator &op, unsigned operand, const Ne
   if (findAmong(constant, first, false))
     return;
   if (findAmong(constant, others, false))
+    return;
+  if (findSpread(constant, first))
     return;
   // What was taken away is added.
   llvm::SmallVector<const Value *, 4> takenAway;

@@ -20,6 +20,7 @@ struct FoundTensor {
   bool executed = false;                           ///< else structure alone tells
   bool exact = false;                              ///< the same bits
   bool assumed = false;                            ///< it should be that tensor, and is not: nothing is claimed
+  bool isSpread = false;                           ///< a constant: repeated, so that the source's is a part of it
   double slack = 0;                                ///< by which it was found
   llvm::SmallVector<const Value *, 2> equals = {}; ///< what it may be as well, with the same steps
   llvm::SmallVector<const Value *, 2> starts = {}; ///< where `source` is null: what it is computed from
@@ -114,6 +115,7 @@ private:
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
+  bool findSpread(const Value &constant, llvm::ArrayRef<const Value *> candidates);
   bool findNegated(const Value &constant, llvm::ArrayRef<const Value *> candidates);
   void findListed(const Operator &op, const Operator &like);
   /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
