@@ -255,6 +255,7 @@ def compare(pair, counts, source):
         counts["ledger", fate, "found"] += good
         if not good:
             told.append(("fate", *key, fate, fates[1].get(key)))
+    told += [("unknown", *key) for key, fate in fates[1].items() if fate == "unknown" and key not in fates[0]]
     counts["unknown"] += sum(fate == "unknown" for fate in fates[1].values())
     counts["fates"] += len(fates[1])
     return told

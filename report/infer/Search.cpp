@@ -64,6 +64,12 @@ uint64_t contentOf(const RealTensor &tensor) {
   return sum;
 }
 
+/// Constants that hold no numbers, texts for one.
+bool hasBytesOf(const Value &a, const Value &b) {
+  return a.isConstant() && b.isConstant() && a.type == b.type && !a.sparsity() && !b.sparsity() &&
+         a.payload().bytes() == b.payload().bytes();
+}
+
 bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, size_t most) {
   if (list.size() >= most || llvm::is_contained(list, value))
     return false;
@@ -627,6 +633,10 @@ void InferSearch::chooseByStructure(const Operator &op, const Nearby &near) {
 
 /// Constants that are no real numbers (axes, shapes, indices), and those that look like many others.
 void InferSearch::findListed(const Operator &op, const Operator &like) {
+  if (isSameKind(op, like) && op.intermediates().size() == like.intermediates().size())
+    for (auto [mine, theirs] : llvm::zip(op.intermediates(), like.intermediates()))
+      if (mine && theirs && !find(*mine))
+        found[mine].source = theirs;
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *mine = op.operand(i);
     if (!mine || !mine->isConstant())
@@ -639,6 +649,11 @@ void InferSearch::findListed(const Operator &op, const Operator &like) {
       continue;
     if (theirs && own(*mine))
       findAmong(*mine, {theirs}, false, true);
+    else if (theirs && hasBytesOf(*mine, *theirs)) {
+      FoundTensor &same = found[mine];
+      same.source = theirs;
+      same.executed = same.exact = true;
+    }
   }
 }
 
@@ -705,7 +720,8 @@ void InferSearch::visit(const Operator &op) {
     auto results = computed(op, asStored, loose);
     if (!results)
       continue;
-    ran = true;
+    // What is no number (complex ones, texts) is found by structure.
+    ran |= llvm::any_of(*results, [](const auto &made) { return made.has_value(); }) || op.results().empty();
     for (auto [value, made] : llvm::zip(op.results(), *results)) {
       if (!value || !made || found[value].source)
         continue;
@@ -795,6 +811,14 @@ void InferSearch::pairGraphs(const Subgraph &from, const Subgraph &to) {
   llvm::consumeError(pairInputs(from, to));
   for (const Operator &op : to.operators)
     visit(op);
+  // What no operator reads is told by the outputs of the source.
+  llvm::SmallVector<const Value *, 4> outputs;
+  for (const Value *output : from.outputs)
+    if (output->isConstant())
+      addOnce(outputs, output, 64);
+  for (const Value *output : to.outputs)
+    if (output->isConstant() && own(*output) && !find(*output))
+      findAmong(*output, outputs, false);
 }
 
 /// Where an output is not what the source computes: goes on behind the first operator that is to blame. False: there is
