@@ -33,6 +33,7 @@ public:
       for (const Operator &op : graph->operators)
         operatorsAt[graph->index].push_back(&op);
     carried.resize(map.source.operatorCount());
+    folded.resize(map.source.operatorCount());
     liveTensors.resize(map.source.tensorCount());
     sourceValues.resize(map.source.tensorCount());
     for (auto &graph : source.subgraphs)
@@ -65,6 +66,7 @@ private:
   std::vector<const Value *> sourceValues; ///< by id
   using Place = std::pair<uint32_t, uint32_t>;
   std::vector<std::vector<Place>> carried;     ///< by source operator: who has it among its origins
+  std::vector<std::vector<Place>> folded;      ///< by source operator: constants that it made
   std::vector<std::vector<Place>> liveTensors; ///< by source tensor: who is related to it, or comes from it
   llvm::DenseMap<const Value *, llvm::SmallVector<const Value *, 4>> starts, ends; ///< of tensors of the result
   llvm::DenseMap<const Value *, llvm::SmallVector<uint32_t, 2>>
@@ -431,6 +433,8 @@ private:
     }
     row.tensors.assign(tensors.begin(), tensors.end());
     row.operators.assign(operators.begin(), operators.end());
+    for (uint32_t id : operators)
+      folded[id].emplace_back(graph.index, row.index);
     for (uint32_t id : tensors)
       liveTensors[id].emplace_back(graph.index, row.index);
   }
@@ -461,6 +465,9 @@ private:
       return;
     row.tensors = was->tensors;
     row.operators = was->operators;
+    llvm::erase_if(row.operators, [&](uint32_t id) { return id >= folded.size(); });
+    for (uint32_t id : row.operators)
+      folded[id].emplace_back(value.subgraph()->index, value.index);
     row.reason = "approximated";
     for (uint32_t id : row.tensors)
       liveTensors[id].emplace_back(value.subgraph()->index, value.index);
@@ -836,10 +843,8 @@ private:
       return way;
     if (!search.dependsOnInputs(*to)) {
       // Folded, if a constant says so; else into what comes of it.
-      for (const Place &place : liveTensors[idOf(*to)])
-        if (const TensorRow *row = map.target.findTensor(place.first, place.second);
-            row && row->constant && llvm::is_contained(row->operators, idOf(op)))
-          way.tensors.push_back(place);
+      way.tensors = folded[idOf(op)];
+      way.tensors.resize(std::min<size_t>(way.tensors.size(), 4));
       if (!op.customCode().empty()) // who knows what it does besides
         way.tensors.clear();
       if (!way.tensors.empty())
