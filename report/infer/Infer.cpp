@@ -23,9 +23,9 @@ class InferredMap {
 public:
   InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
               InferCoverage &coverage, std::vector<InferDoubt> &doubts, const EarlierMap *earlier, bool keepsFates,
-              bool careful)
+              bool careful, bool onlySure)
       : search(search), source(source), result(result), map(map), coverage(coverage), doubts(doubts), earlier(earlier),
-        keepsFates(keepsFates), careful(careful) {}
+        keepsFates(keepsFates), careful(careful), onlySure(onlySure) {}
 
   void run() {
     operatorsAt.resize(source.subgraphs.size());
@@ -62,6 +62,7 @@ private:
   const EarlierMap *earlier; ///< null: there is none
   const bool keepsFates;     ///< those that the earlier map tells
   const bool careful;        ///< nothing is said of movements that traded places
+  const bool onlySure;       ///< nor of operators whose result is none of the source's
   std::vector<std::vector<const Operator *>> operatorsAt;
   std::vector<const Value *> sourceValues; ///< by id
   using Place = std::pair<uint32_t, uint32_t>;
@@ -522,6 +523,8 @@ private:
         row.origins.assign(makers.begin(), makers.end());
       }
     }
+    if (onlySure && llvm::any_of(op.results(), [&](const Value *value) { return value && !claimed(*value); }))
+      row.origins.clear();
     if (const Operator *like = search.matchOf(op); like && row.origins.empty())
       row.origins = {idOf(*like)};
     // What has been moved in front of it is not its work.
@@ -1091,10 +1094,15 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
       return error;
     // What the laws say cannot be is not said.
     struct Attempt {
-      bool rows, fates, careful; ///< rows and fates of the earlier map are kept; movements have traded no places
+      bool rows, fates; ///< of the earlier map are kept
+      bool careful;     ///< movements have traded no places
+      bool onlySure;    ///< an operator whose result is none of the source's does nobody's work
     };
-    for (Attempt attempt :
-         {Attempt{true, true, false}, {true, false, false}, {false, false, false}, {false, false, true}}) {
+    for (Attempt attempt : {Attempt{true, true, false, false},
+                            {true, false, false, false},
+                            {false, false, false, false},
+                            {false, false, true, false},
+                            {false, false, true, true}}) {
       const EarlierMap *kept = attempt.rows && earlier ? &*earlier : nullptr;
       if (attempt.rows && !kept)
         continue;
@@ -1102,7 +1110,7 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
       made.coverage = {};
       made.doubts.clear();
       InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, kept, attempt.fates,
-                  attempt.careful)
+                  attempt.careful, attempt.onlySure)
           .run();
       std::vector<std::string> skipped;
       violations = check(map, resultFile, &sourceFile, skipped);

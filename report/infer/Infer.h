@@ -14,6 +14,8 @@ struct InferOptions {
       inputs;
   /// Inputs that are the same, by their names in the source and in the result.
   std::vector<std::pair<std::string, std::string>> bound;
+  /// How axes of inputs have moved that look the same when they have: 0: not; 1: channels went last; 2: first.
+  unsigned moved = 0;
   std::string evidence; ///< what the runs were, for the map; empty: the seeds
   /// Of the result before it was edited, to the same source: what still holds of it is kept. Null: there is none.
   const origin::OriginMap *earlier = nullptr;
