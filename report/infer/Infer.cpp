@@ -23,9 +23,9 @@ class InferredMap {
 public:
   InferredMap(const InferSearch &search, const Model &source, const Model &result, OriginMap &map,
               InferCoverage &coverage, std::vector<InferDoubt> &doubts, const EarlierMap *earlier, bool keepsFates,
-              bool careful, bool onlySure)
+              bool careful, const std::set<int64_t> &doubted)
       : search(search), source(source), result(result), map(map), coverage(coverage), doubts(doubts), earlier(earlier),
-        keepsFates(keepsFates), careful(careful), onlySure(onlySure) {}
+        keepsFates(keepsFates), careful(careful), doubted(doubted) {}
 
   void run() {
     operatorsAt.resize(source.subgraphs.size());
@@ -33,6 +33,11 @@ public:
       for (const Operator &op : graph->operators)
         operatorsAt[graph->index].push_back(&op);
     carried.resize(map.source.operatorCount());
+    int64_t operators = 0;
+    for (auto &graph : result.subgraphs) {
+      firstOperators.push_back(operators);
+      operators += static_cast<int64_t>(graph->operators.size());
+    }
     folded.resize(map.source.operatorCount());
     liveTensors.resize(map.source.tensorCount());
     sourceValues.resize(map.source.tensorCount());
@@ -59,12 +64,13 @@ private:
   OriginMap &map;
   InferCoverage &coverage;
   std::vector<InferDoubt> &doubts;
-  const EarlierMap *earlier; ///< null: there is none
-  const bool keepsFates;     ///< those that the earlier map tells
-  const bool careful;        ///< nothing is said of movements that traded places
-  const bool onlySure;       ///< nor of operators whose result is none of the source's
+  const EarlierMap *earlier;        ///< null: there is none
+  const bool keepsFates;            ///< those that the earlier map tells
+  const bool careful;               ///< nothing is said of movements that traded places
+  const std::set<int64_t> &doubted; ///< operators of the result of which nothing is said, by number over all subgraphs
   std::vector<std::vector<const Operator *>> operatorsAt;
   std::vector<const Value *> sourceValues; ///< by id
+  std::vector<int64_t> firstOperators;     ///< of the subgraphs of the result, counted over all of them
   using Place = std::pair<uint32_t, uint32_t>;
   std::vector<std::vector<Place>> carried;     ///< by source operator: who has it among its origins
   std::vector<std::vector<Place>> folded;      ///< by source operator: constants that it made
@@ -75,7 +81,11 @@ private:
 
   const FoundTensor *claimed(const Value &value) const {
     const FoundTensor *known = search.find(value);
-    return known && known->source && !known->assumed ? known : nullptr;
+    bool told = known && known->source && !known->assumed && !(value.producer() && isDoubted(*value.producer()));
+    return told ? known : nullptr;
+  }
+  bool isDoubted(const Operator &op) const {
+    return !doubted.empty() && doubted.contains(firstOperators[op.subgraph()->index] + op.index);
   }
 
   static void add(llvm::SmallVectorImpl<const Value *> &list, const Value *value) {
@@ -523,7 +533,7 @@ private:
         row.origins.assign(makers.begin(), makers.end());
       }
     }
-    if (onlySure && llvm::any_of(op.results(), [&](const Value *value) { return value && !claimed(*value); }))
+    if (isDoubted(op))
       row.origins.clear();
     if (const Operator *like = search.matchOf(op); like && row.origins.empty())
       row.origins = {idOf(*like)};
@@ -1092,17 +1102,16 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
     InferSearch search(*source.model, *result.model, options, earlier ? &*earlier : nullptr, otherNumbers);
     if (llvm::Error error = search.run())
       return error;
-    // What the laws say cannot be is not said.
+    // What the laws say cannot be is not said: first nothing of the earlier map, then of movements that traded places,
+    // at last of the operators themselves.
     struct Attempt {
       bool rows, fates; ///< of the earlier map are kept
       bool careful;     ///< movements have traded no places
-      bool onlySure;    ///< an operator whose result is none of the source's does nobody's work
     };
-    for (Attempt attempt : {Attempt{true, true, false, false},
-                            {true, false, false, false},
-                            {false, false, false, false},
-                            {false, false, true, false},
-                            {false, false, true, true}}) {
+    std::set<int64_t> doubted;
+    constexpr Attempt last{false, false, true};
+    for (Attempt attempt :
+         {Attempt{true, true, false}, {true, false, false}, {false, false, false}, last, last, last, last}) {
       const EarlierMap *kept = attempt.rows && earlier ? &*earlier : nullptr;
       if (attempt.rows && !kept)
         continue;
@@ -1110,12 +1119,15 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
       made.coverage = {};
       made.doubts.clear();
       InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, kept, attempt.fates,
-                  attempt.careful, attempt.onlySure)
+                  attempt.careful, doubted)
           .run();
       std::vector<std::string> skipped;
       violations = check(map, resultFile, &sourceFile, skipped);
       if (violations.empty())
         break;
+      for (const Violation &one : violations)
+        if (attempt.careful && one.written >= 0)
+          doubted.insert(one.written);
     }
     if (!made.first)
       made.first = search.first;
