@@ -5,6 +5,7 @@
 #include "report/infer/Numbers.h"
 
 #include "eval/Session.h"
+#include "ir/Activation.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -146,6 +147,17 @@ std::vector<InferOptions> otherOrders(const Model &source, const Model &result, 
 /// The steps that lead from a tensor to one of another shape, as its axes have moved. None: it has another number of
 /// elements.
 std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
+
+/// Is an operator that activation function?
+bool isActivation(const Operator &op, circle::ActivationFunctionType activation);
+/// Is one made of the other by storing its numbers otherwise?
+bool onlyStoredOtherwise(const Value &a, const Value &b);
+/// A constant, also where an operator stores it otherwise before it is used; null: it is none.
+const Value *constantBehind(const Value *value);
+/// False: it is there already, or the list is full.
+bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, size_t most);
+/// How far, in parts of the largest number, a result may be off by a constant of few bits that is none of the source.
+constexpr double unknownConstant = 0.01;
 
 /// Does its kernel round floats to multiply them with integers? In real numbers it does not.
 bool isHybrid(const Operator &op);
