@@ -275,6 +275,13 @@ class Failures:
         print("FAILED:", text)
 
 
+def changes_results(pair):
+    """Did a pass have its turn that changes results by its very name?"""
+    passes = {each for graph in pair.kept["target"]["subgraphs"] for row in graph["operators"] for each in row["passes"]}
+    return bool(passes & {"remove-fake-quant", "remove-quant-dequant", "make-batch-norm-positive"}) or any(
+        row["pass"] in ("remove-fake-quant", "remove-quant-dequant") for row in pair.kept["ledger"])
+
+
 def sweep(models, folder, failed):
     verbose, total, flags = int(os.environ.get("VERBOSE", "0")), {}, sets_of_flags()
     for recipe in os.environ.get("RECIPES", ",".join(RECIPES)).split(","):
@@ -285,7 +292,9 @@ def sweep(models, folder, failed):
                 continue
             counts["models"] += 1
             if not pair.infer():
-                failed(f"{recipe} {path.name}: {pair.said.strip()[:200]}")
+                # Where a flag takes a rounding away that all else hangs on, they are not related.
+                if not (changes_results(pair) and "not related" in pair.said):
+                    failed(f"{recipe} {path.name}: {pair.said.strip()[:200]}")
                 continue
             said = json.loads(next(line for line in pair.said.splitlines() if line.startswith("{")))
             if "differs" in said:
@@ -355,12 +364,30 @@ def judge(what, total, failed):
         print(f"{what}: {alarms} results are said to compute something else, and do not")
 
 
+def moves_by(right, wrong, tensors, folder):
+    """By how much of the largest number of a tensor two models differ on the same input, at most."""
+    taps = []
+    for name, model in (("right", right), ("wrong", wrong)):
+        taps.append(Path(folder) / name)
+        taps[-1].mkdir()
+        run(BIN / "circle-interpreter", "--seed=5", f"--tap={taps[-1]}", model)
+    most = 0
+    for i in tensors:
+        x, y = ((tap / f"0_{i}").read_bytes() for tap in taps)
+        if Model(right).tensors[i].type != 0:
+            most = max(most, 1 if x != y else 0)
+            continue
+        x, y = (struct.unpack(f"<{len(each) // 4}f", each) for each in (x, y))
+        most = max(most, max(abs(p - q) for p, q in zip(x, y)) / max(map(abs, x + y)))
+    return most
+
+
 def liars(networks, folder, failed):
     """A channel of a constant is wrong by 1 %."""
     named = drawn = 0
     for recipe in ("-O1", "int8"):
         for name in ("mobilenet_unfused_f32", "resnet_f32", "efficientnet_f32", "densenet_f32", "keywords_f32"):
-            for seed in range(4):
+            for seed in range(8):
                 pair = Pair(name, networks / (name + ".tflite"), Path(folder))
                 if not pair.make(recipe, seed, "spoil") or not pair.infer():
                     failed(f"liar {recipe} {name} {seed}: {getattr(pair, 'said', '')[:200]}")
@@ -370,15 +397,30 @@ def liars(networks, folder, failed):
                 _, row = tensor_rows(pair.found)[0, spoilt]
                 model = Model(pair.forgotten)
                 users = [user for user, _ in model.users[spoilt]]
+                good = said.get("differs", {}).get("operator") in users
+                if not good:
+                    run(BIN / "forget", pair.folder / "result.circle", pair.folder / "right.circle", seed)
+                    moved = moves_by(pair.folder / "right.circle", pair.forgotten, [i for user in users for i in model.results[user]], pair.folder)
+                    if moved <= 3e-5:
+                        continue  # its rounding explains that much
+                    print(f"liar {recipe} {name} {seed}: constant {spoilt} of {users}, which moves by {moved:.2g}: {said.get('differs')}")
                 drawn += 1
-                named += said.get("differs", {}).get("operator") in users
-                if pair.status == 0:
-                    print(f"liar {recipe} {name} {seed}: nobody sees constant {spoilt} of operator {users}")
+                named += good
                 if any(not each["steps"] or each["steps"] == [{"quantize": True}] for each in row["relations"]):
                     failed(f"liar {recipe} {name} {seed}: constant {spoilt} is still said to be the source's")
     print(f"{named} of {drawn} wrong constants named")
-    if named < drawn * 95 // 100:
+    if named < drawn or drawn < 77:
         failed("wrong constants are not named")
+
+
+def handed_on(model, operators):
+    """These, and what reads what they only move: whose result is the first that is off."""
+    found, work = set(), list(operators)
+    while work:
+        found.add(op := work.pop())
+        if origin_checker.Checker.moves(model.operators[op]):
+            work += [user for i in model.results[op] for user, _ in model.users[i] if user not in found]
+    return found
 
 
 def dropped(networks, folder, failed):
@@ -418,12 +460,12 @@ def dropped(networks, folder, failed):
                 print(f"dropped {name} {seed} {at[3]}: nothing comes of it")
                 continue
             drawn += 1
-            good = said.get("differs", {}).get("operator") in readers
+            good = said.get("differs", {}).get("operator") in handed_on(model, readers)
             named += good
             if not good:
                 print(f"dropped {name} {seed} {at[3]}: {said.get('differs')} and not {readers}")
     print(f"{named} of {drawn} operators that are left out are seen where they were")
-    if named < drawn * 9 // 10 or drawn < 20:
+    if named < drawn or drawn < 20:
         failed("operators that are left out are not seen")
 
 
