@@ -7,6 +7,7 @@
 #include "commands/Related.h"
 #include "export/Writer.h"
 #include "origin/codec/Json.h"
+#include "origin/codec/OriginFile.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -19,7 +20,7 @@ namespace {
 
 /// Finds the origins of a model that another program made and kept none of.
 struct InferRequest {
-  std::string source, output, embed;
+  std::string source, output, embed, earlier;
   std::vector<std::string> bound;
   RecordsRequest records;
   bool json = false;
@@ -31,6 +32,9 @@ constexpr std::array ownRows{
     option<&InferRequest::output>("o", "FILE", "Where the origin map goes (default: RESULT.origin.json)",
                                   {.writes = true}),
     option<&InferRequest::embed>("embed", "OUT", "Write RESULT with the map inside", {.writes = true}),
+    option<&InferRequest::earlier>("from", "MAP",
+                                   "A map of RESULT before it was edited, or the file that has it: what still holds of "
+                                   "it is kept"),
     option<&InferRequest::bound>("bind", "A=B", "Input A of the source is input B of RESULT; may be repeated"),
     option<&InferRequest::json>("json", "Print what was found as JSON"),
     option<&InferRequest::seed>("seed", "N", "The first of two seeds of random inputs (default: 1)"),
@@ -45,9 +49,13 @@ void printJson(const Inferred &made, const std::string &written) {
                               {"ambiguous", static_cast<int64_t>(count.ambiguous)},
                               {"unknown", static_cast<int64_t>(count.unknown)}};
   };
-  llvm::json::Object told{{"operators", json(made.coverage.operators)}, {"tensors", json(made.coverage.tensors)},
-                          {"constants", json(made.coverage.constants)}, {"whole", made.coverage.whole() && !made.first},
-                          {"evidence", made.map.target.inferred},       {"map", llvm::json::fixUTF8(written)}};
+  llvm::json::Object told{{"operators", json(made.coverage.operators)},
+                          {"tensors", json(made.coverage.tensors)},
+                          {"constants", json(made.coverage.constants)},
+                          {"whole", made.coverage.whole() && !made.first},
+                          {"kept", static_cast<int64_t>(made.coverage.kept)},
+                          {"evidence", made.map.target.inferred},
+                          {"map", llvm::json::fixUTF8(written)}};
   if (made.first)
     told["differs"] = llvm::json::Object{
         {"subgraph", made.first->subgraph}, {"operator", made.first->index}, {"source", made.first->sourceOperator},
@@ -69,6 +77,23 @@ void useRecords(const InferRequest &request, RecordsOpener &opener, InferOptions
       return makeError("at least two records are needed: what the first one shows, the second one has to confirm");
     return (*records)->read(run);
   };
+}
+
+/// The map that a stale one is repaired from. It lives as long as `file`.
+llvm::Error takeEarlier(const InferRequest &request, std::optional<origin::OriginFile> &file, const Door &door,
+                        InferOptions &options) {
+  if (request.earlier.empty())
+    return llvm::Error::success();
+  auto opened = origin::openOriginFile(request.earlier, /*mapPath=*/"", /*acceptStale=*/true);
+  if (!opened)
+    return opened.takeError();
+  if (!opened->map)
+    return makeError(door.spell("from") + ": " + printable(request.earlier, 300) + " has no origin map");
+  for (const std::string &note : opened->notes)
+    door.note(note);
+  file = std::move(*opened);
+  options.earlier = &*file->map;
+  return llvm::Error::success();
 }
 
 llvm::Error takeBound(const InferRequest &request, const Door &door, InferOptions &options) {
@@ -133,6 +158,9 @@ llvm::Error inferOrigins(InferRequest &request, Words words, const Door &door, V
   useRecords(request, opener, options);
   if (llvm::Error error = takeBound(request, door, options))
     return error;
+  std::optional<origin::OriginFile> earlier;
+  if (llvm::Error error = takeEarlier(request, earlier, door, options))
+    return error;
   door.phase("reading");
   PayloadStore store;
   ImportOptions alone;
@@ -152,6 +180,9 @@ llvm::Error inferOrigins(InferRequest &request, Words words, const Door &door, V
     return made.takeError();
   for (const std::string &text : made->notes)
     door.note(text);
+  if (options.earlier)
+    door.note(std::to_string(made->coverage.kept) + " of " + std::to_string(made->coverage.operators.all) +
+              " operators are what " + printable(request.earlier, 300) + " says of them");
   if (llvm::Error error = writeMap(request, model, made->map))
     return error;
   if (request.json)
@@ -174,6 +205,7 @@ const Command inferCommand = makeCommand<inferOrigins>(
     "  origin-infer --source net.tflite -o map.json theirs.circle\n"
     "  origin-infer --source net.tflite --embed=known.circle theirs.circle   a file that carries its map\n"
     "  origin-infer --source net.tflite --data=records/ theirs.tflite        run on two of your own records\n"
+    "  origin-infer --source net.tflite --from net.circle.origin.json -o map.json edited.circle   repairs a stale map\n"
     "  origin-dump --check --source net.tflite theirs.tflite       is it true?\n"
     "\nExit status: 0 all of it was found, 1 bad input or usage, or the two are not related, 2 a part was found, or "
     "an\n"

@@ -5,6 +5,7 @@ usage: infer.py BIN FOLDER...     FOLDER: of networks; ORIGO_BLESS=1 writes the 
 """
 import json
 import os
+import random
 import re
 import shutil
 import struct
@@ -22,9 +23,12 @@ from model_file import Model  # noqa: E402
 BIN = Path(sys.argv[1]).resolve()
 RECIPES = {
     "-O1": ["circle2circle", "-O1"],
+    "ten sets of flags": ["circle2circle"],
+    "NCHW to NHWC": ["circle2circle", "--convert_nchw_to_nhwc", "--nchw_to_nhwc_input_shape", "--nchw_to_nhwc_output_shape"],
     "int8": ["circle-quantizer", "--scheme=int8", "--data=random"],
     "int16x8": ["circle-quantizer", "--scheme=int16x8", "--data=random"],
     "dynamic": ["circle-quantizer", "--scheme=dynamic"],
+    "weights": ["circle-quantizer", "--scheme=weights"],
     "float16": ["circle-quantizer", "--scheme=float16"],
 }
 
@@ -32,6 +36,13 @@ RECIPES = {
 def run(*command, timeout=300):
     return subprocess.run([str(each) for each in command], capture_output=True, text=True, errors="replace",
                           timeout=timeout)
+
+
+def sets_of_flags():
+    """Ten sets of what the circle toolchain calls its rewrites, each flag in a third of them."""
+    told = run(BIN / "circle2circle", "--help").stdout
+    flags = re.findall(r"(?m)^  (--(?:fold|forward|fuse|decompose|remove|replace|resolve|expand|common)_\w+)", told)
+    return [[flag for flag in flags if random.Random(f"{seed} {flag}").randrange(3) == 0] for seed in range(10)]
 
 
 def tensor_rows(origin_map):
@@ -49,8 +60,8 @@ class Pair:
     def __init__(self, name, source, folder):
         self.name, self.source, self.folder = name, source, folder
 
-    def make(self, recipe, seed, *spoil):
-        words, self.recipe = RECIPES[recipe], recipe
+    def make(self, recipe, seed, *spoil, flags=()):
+        words, self.recipe = RECIPES[recipe] + list(flags), recipe
         result, self.forgotten = self.folder / "result.circle", self.folder / "forgotten.circle"
         for path in self.folder.glob("*"):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -90,45 +101,106 @@ class Pair:
         return len(self.kept["chain"]) == 0
 
 
+class Lazy:
+    """What is made when somebody asks."""
+
+    def __init__(self, make):
+        self.make = make
+
+    def __getattr__(self, name):
+        self.__dict__["made"] = self.__dict__.get("made") or self.make()
+        return getattr(self.made, name)
+
+
 class Values:
-    """What the source computes on inputs that nobody has seen."""
+    """What the source computes on five inputs that nobody has seen."""
+    SEEDS = range(77, 82)
 
     def __init__(self, source, folder):
-        self.folder, self.known = Path(folder) / "tapped", {}
-        self.folder.mkdir(exist_ok=True)
-        run(BIN / "circle-interpreter", "--seed=77", f"--tap={self.folder}", f"--save-inputs={self.folder}", source)
-        self.model = Model(source)
+        self.known, self.model = {}, Model(source)
+        self.folders = [Path(folder) / f"tapped{seed}" for seed in self.SEEDS]
+        for seed, each in zip(self.SEEDS, self.folders):
+            each.mkdir(exist_ok=True)
+            run(BIN / "circle-interpreter", f"--seed={seed}", f"--tap={each}", f"--save-inputs={each}/input", source)
 
     def of(self, tensor):
-        """Bytes of a source tensor, by its id; None: it has not been computed."""
+        """Bytes of a source tensor in each run, by its id; None: it has not been computed."""
         if tensor not in self.known:
             graph = max(g for g, first in enumerate(self.model.first_tensor) if first <= tensor)
-            path = self.folder / f"{graph}_{tensor - self.model.first_tensor[graph]}"
-            self.known[tensor] = path.read_bytes() if path.exists() else self.model.tensors[tensor].data or None
+            name = f"{graph}_{tensor - self.model.first_tensor[graph]}"
+            inputs = list(self.model.graph_inputs(0))
+            if tensor in inputs:
+                name = f"input{inputs.index(tensor)}"
+            paths = [each / name for each in self.folders]
+            data = self.model.tensors[tensor].data
+            self.known[tensor] = ([path.read_bytes() for path in paths] if all(map(Path.exists, paths)) else
+                                  [data] * len(paths) if data else None)
         return self.known[tensor]
+
+    def numbers(self, tensor, data):
+        """In any order, as real numbers; None: nobody can tell."""
+        about = self.model.tensors[tensor]
+        code = {0: "f", 1: "e", 9: "b", 3: "B", 7: "h", 2: "i", 4: "q", 6: "?"}.get(about.type)
+        if code is None or len(data) % struct.calcsize(code):
+            return None
+        return sorted(struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data), key=lambda x: (x != x, x))
 
     def are_near(self, a, b, part=1e-4):
         """The same numbers, in any order, but for so large a part of the largest; None: nobody can tell."""
-        x, y = self.of(a), self.of(b)
-        if x is None or y is None:
-            return None
-        if self.model.tensors[a].type != self.model.tensors[b].type:
-            return None
-        if len(x) != len(y):
-            return False
-        if x == y:
+        if a == b:
             return True
-        if self.model.tensors[a].type != 0:
-            return sorted(x) == sorted(y)
-        x, y = (sorted(struct.unpack(f"<{len(each) // 4}f", each)) for each in (x, y))
-        most = max([abs(each) for each in x + y if each == each and abs(each) != float("inf")] or [0])
-        return all(p == q or abs(p - q) <= part * most or p != p for p, q in zip(x, y))
+        runs, others = self.of(a), self.of(b)
+        if runs is None or others is None or self.model.tensors[a].type != self.model.tensors[b].type:
+            return None
+        for x, y in zip(runs, others):
+            if x == y:
+                continue
+            if len(x) != len(y):
+                return False
+            x, y = self.numbers(a, x), self.numbers(b, y)
+            if x is None or y is None:
+                return None
+            most = max([abs(each) for each in x + y if each == each and abs(each) != float("inf")] or [0])
+            if not all(p == q or abs(p - q) <= part * most or p != p for p, q in zip(x, y)):
+                return False
+        return True
+
+    def tell_nothing(self, tensor):
+        """One element, or one number everywhere: then structure decides."""
+        runs = self.of(tensor)
+        numbers = [runs and self.numbers(tensor, each) for each in runs or [None]]
+        return any(each is None or len(each) < 2 or each[0] == each[-1] for each in numbers)
+
+    def are_twins(self, a, b):
+        """Two source operators of a kind that make the same of these inputs."""
+        one, other = self.model.operators[a], self.model.operators[b]
+        if (one.name, one.custom) != (other.name, other.custom):
+            return False
+        return all(x >= 0 and y >= 0 and self.of(x) is not None and self.of(x) == self.of(y)
+                   for x, y in zip(self.model.results[a], self.model.results[b]))
+
+    def are_alike(self, origins, others):
+        """The same origins, but for twins and for what moves data, which may have traded places: those count as one set."""
+        a, b = ([each for each in sorted(ids) if not origin_checker.Checker.moves(self.model.operators[each])]
+                for ids in (origins, others))
+        return len(a) == len(b) and all(
+            x in b or any(self.are_twins(x, y) for y in b if y not in a) for x in a)
+
+
+def read_by(relation):
+    """The constants of the source that a relation is about; which of them is called a factor of which, is no difference."""
+    terms = [step["affine-by-source"].get(key) for step in relation["steps"] if "affine-by-source" in step
+             for key in ("scale", "shift")]
+    return {relation["tensor"], *(each for each in terms if isinstance(each, int))}
+
+
+MOVES = {"TRANSPOSE", "RESHAPE", "SQUEEZE", "EXPAND_DIMS", "CAST", "QUANTIZE", "DEQUANTIZE"}
 
 
 def compare(pair, counts, source):
     """Counts by kind, what came of it, and whether there is more to it than being the same tensor, or the same operator."""
     kept, found = tensor_rows(pair.kept), tensor_rows(pair.found)
-    told, values = [], None
+    told, values = [], Lazy(lambda: Values(source, pair.folder))
     for g, order in enumerate(pair.places["tensors"]):
         for new, old in enumerate(order):
             kind, ours = kept[g, old]
@@ -139,16 +211,21 @@ def compare(pair, counts, source):
             known = {each["tensor"] for each in ours["relations"]}
             counts[kind, sort, "all"] += 1
             if not theirs["relations"]:
+                if kind == "values" and all(map(values.tell_nothing, known)):
+                    counts[kind, sort, "all"] -= 1
                 told.append(("missed", kind, sort, new, ours["relations"][:1]))
                 continue
-            tensor = theirs["relations"][0]["tensor"]
-            same = tensor in known or pair.equal(tensor, known)
+            tensors = [each["tensor"] for each in theirs["relations"]]
+            same = any(each in known or pair.equal(each, known) for each in tensors) or any(
+                len(read_by(a)) > 1 and read_by(a) == read_by(b) for a in ours["relations"] for b in theirs["relations"])
             if not same:
-                values = values or Values(source, pair.folder)
                 # What is stored in 8 bits is told up to a quantum.
                 part = 1 / 127 if pair.recipe.startswith("int") and kind == "values" else 1e-4
-                near = [values.are_near(tensor, each, part) for each in known]
+                near = [values.are_near(tensors[0], each, part) for each in known]
                 same = True in near
+                if not same and all(map(values.tell_nothing, known)):
+                    counts[kind, sort, "all"] -= 1
+                    continue
                 if not same and None not in near:
                     counts[kind, sort, "wrong"] += 1
                 told.append(("other" if same else "wrong", kind, sort, new, ours["relations"][:1], theirs["relations"]))
@@ -159,22 +236,34 @@ def compare(pair, counts, source):
             a, b = set(ours[old]["origins"]), set(theirs[new]["origins"])
             sort = "plain" if len(a) == 1 else "steps"
             unknown = theirs[new].get("synthetic", {}).get("reason") == "unknown"
+            good = a == b or (not unknown and (a and b or ours[old]["op"] in MOVES) and values.are_alike(a, b))
+            results = [row for row in pair.kept["target"]["subgraphs"][g]["values"] if row["name"] in ours[old]["outputs"] and row["relations"]]
+            if not good and results and all(values.tell_nothing(one["tensor"]) for row in results for one in row["relations"]):
+                continue  # nothing tells who makes it
             counts["operators", sort, "all"] += 1
-            counts["operators", sort, "found"] += a == b and not unknown
-            if a != b or unknown:
+            counts["operators", sort, "found"] += good
+            if not good:
                 told.append((ours[old]["op"], new, sorted(a), sorted(b), theirs[new].get("synthetic")))
+    live = {each["tensor"] for graph in pair.found["target"]["subgraphs"] for kind in ("values", "constants")
+            for row in graph[kind] for each in row["relations"]}
     fates = [{("tensor" in row, row.get("tensor", row.get("operator"))): row["fate"] for row in each["ledger"]}
              for each in (pair.kept, pair.found)]
     for key, fate in fates[0].items():
-        counts["ledger", "", "all"] += 1
-        counts["ledger", "", "found"] += fates[1].get(key) == fate
-    counts["ledger", "", "unknown"] += sum(fate == "unknown" for fate in fates[1].values())
+        counts["ledger", fate, "all"] += 1
+        # What is a tensor of the result by a relation that holds is more than our map says.
+        good = fates[1].get(key) == fate or (key[0] and key[1] in live)
+        counts["ledger", fate, "found"] += good
+        if not good:
+            told.append(("fate", *key, fate, fates[1].get(key)))
+    told += [("unknown", *key) for key, fate in fates[1].items() if fate == "unknown" and key not in fates[0]]
+    counts["unknown"] += sum(fate == "unknown" for fate in fates[1].values())
+    counts["fates"] += len(fates[1])
     return told
 
 
-# In parts of 1000, at least: a little below what was reached when it was written.
-LEAST = {("constants", "plain"): 985, ("constants", "steps"): 930, ("values", "plain"): 960, ("values", "steps"): 960,
-         ("operators", "plain"): 960, ("operators", "steps"): 900}
+# In parts of 1000, at least.
+LEAST = {("constants", "plain"): 995, ("constants", "steps"): 970, ("values", "plain"): 995, ("values", "steps"): 970,
+         ("operators", "plain"): 990, ("operators", "steps"): 950}
 
 
 class Failures:
@@ -186,17 +275,26 @@ class Failures:
         print("FAILED:", text)
 
 
+def changes_results(pair):
+    """Did a pass have its turn that changes results by its very name?"""
+    passes = {each for graph in pair.kept["target"]["subgraphs"] for row in graph["operators"] for each in row["passes"]}
+    return bool(passes & {"remove-fake-quant", "remove-quant-dequant", "make-batch-norm-positive"}) or any(
+        row["pass"] in ("remove-fake-quant", "remove-quant-dequant") for row in pair.kept["ledger"])
+
+
 def sweep(models, folder, failed):
-    verbose, total = int(os.environ.get("VERBOSE", "0")), {}
-    for recipe in os.environ.get("RECIPES", " ".join(RECIPES)).split():
+    verbose, total, flags = int(os.environ.get("VERBOSE", "0")), {}, sets_of_flags()
+    for recipe in os.environ.get("RECIPES", ",".join(RECIPES)).split(","):
         counts = total[recipe] = Counter()
-        for path in models:
+        for i, path in enumerate(models):
             pair = Pair(path.stem, path, Path(folder))
-            if not pair.make(recipe, 3) or not pair.kept_is_of_source():
+            if not pair.make(recipe, 3, flags=flags[i % 10] if "flags" in recipe else []) or not pair.kept_is_of_source():
                 continue
             counts["models"] += 1
             if not pair.infer():
-                failed(f"{recipe} {path.name}: {pair.said.strip()[:200]}")
+                # Where a flag takes a rounding away that all else hangs on, they are not related.
+                if not (changes_results(pair) and "not related" in pair.said):
+                    failed(f"{recipe} {path.name}: {pair.said.strip()[:200]}")
                 continue
             said = json.loads(next(line for line in pair.said.splitlines() if line.startswith("{")))
             if "differs" in said:
@@ -217,28 +315,71 @@ def sweep(models, folder, failed):
 
 
 def table(total):
-    lines = ["| made by | networks | constants | with steps | tensors | with steps | operators | of several | fates |",
+    lines = ["| made by | models | constants | with steps | tensors | with steps | operators | of several | fates |",
              "|---|---|---|---|---|---|---|---|---|"]
     for recipe, counts in total.items():
         cells = [f"{counts[key, sort, 'found']} of {counts[key, sort, 'all']}"
                  for key in ("constants", "values", "operators") for sort in ("plain", "steps")]
-        fates = f"{counts['ledger', '', 'found']} of {counts['ledger', '', 'all']}"
-        lines.append(f"| `{recipe}` | {counts['models']} | " + " | ".join(cells) + f" | {fates} |")
+        fates = "{} of {}".format(*(sum(n for key, n in counts.items() if isinstance(key, tuple) and key[0] == "ledger" and key[2] == what)
+                                    for what in ("found", "all")))
+        name = f"`{recipe}`" if recipe[0] == "-" or recipe in ("int8", "int16x8", "dynamic", "weights", "float16") else recipe
+        lines.append(f"| {name} | {counts['models']} | " + " | ".join(cells) + f" | {fates} |")
     return "\n".join(lines)
 
 
-def judge(total, failed):
+def fates(totals):
+    """By kind, of all that was swept."""
+    all_of = Counter()
+    for total in totals:
+        for counts in total.values():
+            all_of.update(counts)
+    kinds = sorted({key[1] for key in all_of if isinstance(key, tuple) and key[0] == "ledger"})
+    lines = ["| fate | found |", "|---|---|"]
+    lines += [f"| `{kind}` | {all_of['ledger', kind, 'found']} of {all_of['ledger', kind, 'all']} |" for kind in kinds]
+    lines += [f"| `unknown`, of all that are told | {all_of['unknown']} of {all_of['fates']} |"]
+    return "\n".join(lines)
+
+
+def graphs(folder):
+    """Graphs of circle-fuzz, as models: one in ten of 500; ORIGO_THOROUGH=1: all."""
+    every, folder = 1 if os.environ.get("ORIGO_THOROUGH", "0") != "0" else 10, Path(folder)
+    run(BIN / "circle-fuzz", "--graphs=500", f"--write={folder}")
+    paths = sorted(folder.glob("*.origo"))[::every]
+    for path in paths:
+        run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", path, path.with_suffix(".circle"))
+    return [path.with_suffix(".circle") for path in paths]
+
+
+def judge(what, total, failed):
     for recipe, counts in total.items():
         for kind in ("constants", "values"):
             if wrong := sum(counts[kind, sort, "wrong"] for sort in ("plain", "steps")):
-                failed(f"{recipe}: {wrong} {kind} are said to be what they are not")
+                failed(f"{what}, {recipe}: {wrong} {kind} are said to be what they are not")
     for (kind, sort), least in LEAST.items():
         of = sum(counts[kind, sort, "all"] for counts in total.values())
         found = sum(counts[kind, sort, "found"] for counts in total.values())
         if found * 1000 < least * of:
-            failed(f"{kind}, {sort}: {found} of {of}")
+            failed(f"{what}, {kind}, {sort}: {found} of {of}")
     if alarms := sum(counts["alarms"] for counts in total.values()):
-        print(f"{alarms} results are said to compute something else, and do not")
+        print(f"{what}: {alarms} results are said to compute something else, and do not")
+
+
+def moves_by(right, wrong, tensors, folder):
+    """By how much of the largest number of a tensor two models differ on the same input, at most."""
+    taps = []
+    for name, model in (("right", right), ("wrong", wrong)):
+        taps.append(Path(folder) / name)
+        taps[-1].mkdir()
+        run(BIN / "circle-interpreter", "--seed=5", f"--tap={taps[-1]}", model)
+    most = 0
+    for i in tensors:
+        x, y = ((tap / f"0_{i}").read_bytes() for tap in taps)
+        if Model(right).tensors[i].type != 0:
+            most = max(most, 1 if x != y else 0)
+            continue
+        x, y = (struct.unpack(f"<{len(each) // 4}f", each) for each in (x, y))
+        most = max(most, max(abs(p - q) for p, q in zip(x, y)) / max(map(abs, x + y)))
+    return most
 
 
 def liars(networks, folder, failed):
@@ -246,7 +387,7 @@ def liars(networks, folder, failed):
     named = drawn = 0
     for recipe in ("-O1", "int8"):
         for name in ("mobilenet_unfused_f32", "resnet_f32", "efficientnet_f32", "densenet_f32", "keywords_f32"):
-            for seed in range(4):
+            for seed in range(8):
                 pair = Pair(name, networks / (name + ".tflite"), Path(folder))
                 if not pair.make(recipe, seed, "spoil") or not pair.infer():
                     failed(f"liar {recipe} {name} {seed}: {getattr(pair, 'said', '')[:200]}")
@@ -256,15 +397,30 @@ def liars(networks, folder, failed):
                 _, row = tensor_rows(pair.found)[0, spoilt]
                 model = Model(pair.forgotten)
                 users = [user for user, _ in model.users[spoilt]]
+                good = said.get("differs", {}).get("operator") in users
+                if not good:
+                    run(BIN / "forget", pair.folder / "result.circle", pair.folder / "right.circle", seed)
+                    moved = moves_by(pair.folder / "right.circle", pair.forgotten, [i for user in users for i in model.results[user]], pair.folder)
+                    if moved <= 3e-5:
+                        continue  # its rounding explains that much
+                    print(f"liar {recipe} {name} {seed}: constant {spoilt} of {users}, which moves by {moved:.2g}: {said.get('differs')}")
                 drawn += 1
-                named += said.get("differs", {}).get("operator") in users
-                if pair.status == 0:
-                    print(f"liar {recipe} {name} {seed}: nobody sees constant {spoilt} of operator {users}")
+                named += good
                 if any(not each["steps"] or each["steps"] == [{"quantize": True}] for each in row["relations"]):
                     failed(f"liar {recipe} {name} {seed}: constant {spoilt} is still said to be the source's")
     print(f"{named} of {drawn} wrong constants named")
-    if named < drawn * 95 // 100:
+    if named * 100 < drawn * 96 or drawn < 77:
         failed("wrong constants are not named")
+
+
+def handed_on(model, operators):
+    """These, and what reads what they only move: whose result is the first that is off."""
+    found, work = set(), list(operators)
+    while work:
+        found.add(op := work.pop())
+        if origin_checker.Checker.moves(model.operators[op]):
+            work += [user for i in model.results[op] for user, _ in model.users[i] if user not in found]
+    return found
 
 
 def dropped(networks, folder, failed):
@@ -304,12 +460,12 @@ def dropped(networks, folder, failed):
                 print(f"dropped {name} {seed} {at[3]}: nothing comes of it")
                 continue
             drawn += 1
-            good = said.get("differs", {}).get("operator") in readers
+            good = said.get("differs", {}).get("operator") in handed_on(model, readers)
             named += good
             if not good:
                 print(f"dropped {name} {seed} {at[3]}: {said.get('differs')} and not {readers}")
     print(f"{named} of {drawn} operators that are left out are seen where they were")
-    if named < drawn * 9 // 10 or drawn < 20:
+    if named < drawn or drawn < 20:
         failed("operators that are left out are not seen")
 
 
@@ -409,8 +565,96 @@ def ends(networks, folder, failed):
         failed("RESULT is written upon")
 
 
+def edited(pair):
+    """The result as a tool leaves it that keeps names and forgets maps: an operator is put in front of each output."""
+    text = pair.folder / "text.origo"
+    run(BIN / "circle2circle", "--origin=ignore", "--embed-origin=none", pair.folder / "result.circle", text)
+    lines = [line for line in text.read_text().splitlines() if not line.startswith(("  order ", "opcodes "))]
+    at = next(i for i, line in enumerate(lines) if line.startswith("subgraph "))
+    outputs = re.findall(r"%[^,)]+", lines[at][lines[at].rindex("("):])
+    end = next(i for i in range(at, len(lines)) if lines[i].startswith("}"))
+    types = {each: next(line.split(": ")[1].split(" = ")[0] for line in lines[at:end] if line.startswith(f"  {each}: "))
+             for each in outputs}
+    lines[at] = lines[at][:lines[at].rindex("(")] + "(" + ", ".join(f"%new{i}" for i in range(len(outputs))) + ") {"
+    lines[end:end] = [f"  %new{i}: {types[each]} = NEG(x={each})" for i, each in enumerate(outputs)]
+    text.write_text("\n".join(lines) + "\n")
+    path = pair.folder / "edited.circle"
+    return path if not run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", text, path).returncode else None
+
+
+def repaired(networks, folder, failed):
+    """A map that is stale, as somebody edited the result: what still holds of it is kept, and nothing else."""
+    kept_rows = same = alone = 0
+    for name in ("resnet_f32", "deeplab_f32", "movement_f32", "bert_f32", "unrolled_lstm_f32", "mobilenet_v3_f32"):
+        pair = Pair(name, networks / f"{name}.tflite", Path(folder))
+        if not pair.make("-O1", 1) or not (path := edited(pair)):
+            failed(f"repaired {name}: nothing to repair")
+            continue
+        found, beside = pair.folder / "repaired.json", pair.folder / "result.circle.origin.json"
+
+        def infer(*words, on=path):
+            said = run(BIN / "origin-infer", "--source", pair.source, "-o", found, "--json", *words, on)
+            told = json.loads(next((line for line in said.stdout.splitlines() if line.startswith("{")), "{}"))
+            return said, told, json.loads(found.read_text()) if said.returncode != 1 else None
+
+        def rows(told):
+            return {tuple(row["outputs"]): row for row in told["target"]["subgraphs"][0]["operators"]}
+
+        kept = rows(pair.kept)
+        alone += sum(rows(infer()[2])[key]["origins"] == row["origins"] for key, row in kept.items())
+        said, told, mended = infer("--from", beside)
+        checked = run(BIN / "origin-dump", "--check", "--origin-map", found, "--source", pair.source, path).stdout
+        if checked != "ok\n":
+            failed(f"repaired {name}: {said.stderr}{checked[:300]}")
+            continue
+        kept_rows += len(kept)
+        same += sum(rows(mended)[key]["origins"] == row["origins"] for key, row in kept.items())
+        for key, row in kept.items():
+            if rows(mended)[key]["origins"] != row["origins"]:
+                print(f"repaired {name}: {key} has {rows(mended)[key]['origins']}, and had {row['origins']}")
+        if not told["kept"] or "as an earlier map says" not in mended["target"]["inferred"]:
+            failed(f"repaired {name}: the map does not say what was kept")
+        # Of a file as it was, all that has a name is kept; a file is as good as the map in it.
+        if infer("--from", pair.folder / "result.circle", on=pair.folder / "result.circle")[1]["kept"] < len(kept) * 9 // 10:
+            failed(f"repaired {name}: of a result that nobody edited, rows are lost")
+        # What does not hold is not kept: two tensors are said to be each other, and operators to have made them.
+        lie = json.loads(beside.read_text())
+        (graph,) = lie["target"]["subgraphs"][:1]
+        values = [row for row in graph["values"] if len(row["relations"]) == 1 and not row["relations"][0]["steps"]]
+        a, b = values[len(values) // 3], values[2 * len(values) // 3]
+        a["relations"], b["relations"] = b["relations"], a["relations"]
+        makers = [next((row for row in graph["operators"] if each["name"] in row["outputs"]), None) for each in (a, b)]
+        if None in makers:
+            continue
+        truth = {tuple(row["outputs"]): row["origins"] for row in makers}
+        makers[0]["origins"], makers[1]["origins"] = makers[1]["origins"], makers[0]["origins"]
+        (pair.folder / "lie.json").write_text(json.dumps(lie))
+        said, told, mended = infer("--from", pair.folder / "lie.json")
+        if any(rows(mended)[key]["origins"] != origins for key, origins in truth.items()):
+            failed(f"repaired {name}: a lie is kept")
+        if not told["kept"]: # then the map as a whole was found to be against the laws
+            failed(f"repaired {name}: because of a lie, what is true is lost, too")
+    print(f"{same} of {kept_rows} operators have the origins that they had; {alone} without the stale map")
+    if same < kept_rows or alone >= same:
+        failed("what still holds of a stale map is lost")
+    other = run(BIN / "origin-infer", "--source", networks / "unet_f32.tflite", "-o", found, "--from", beside, path)
+    if other.returncode != 1 or "another source" not in other.stderr:
+        failed(f"a map of another source is taken: {other.stderr}")
+    none = run(BIN / "origin-infer", "--source", pair.source, "-o", found, "--from", path, path)
+    if none.returncode != 1 or "has no origin map" not in none.stderr:
+        failed(f"a file without a map is taken for one: {none.stderr}")
+
+
+def measured(*command):
+    """Exit status, seconds of processors, and the most memory in bytes."""
+    with open(os.devnull, "w") as nothing:
+        child = subprocess.Popen([str(each) for each in command], stdout=nothing, stderr=nothing)
+        _, status, usage = os.wait4(child.pid, 0)
+    return os.waitstatus_to_exitcode(status), usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024
+
+
 def costs(folder, failed):
-    """Time is linear in lines of operators, with equal users and numbers that cannot be told apart."""
+    """Time and memory are linear in lines of operators, with equal users and numbers that cannot be told apart."""
     for shape in ("relu", "add"):
         took = []
         for count in (1000, 10000):
@@ -424,14 +668,16 @@ def costs(folder, failed):
             text.write_text("\n".join(lines + ["}"]) + "\n")
             run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", text, source)
             run(BIN / "forget", source, result, 1)
-            begin = os.times()
-            said = run(BIN / "origin-infer", "--source", source, "-o", Path(folder) / "line.json", result)
-            end = os.times()
-            took.append(end.children_user + end.children_system - begin.children_user - begin.children_system)
-            if said.returncode != 0:
-                failed(f"{count} {shape}: {said.stdout[:200]}{said.stderr[:200]}")
+            _, _, once = measured(BIN / "circle-interpreter", "--seed=1", source)
+            status, seconds, most = measured(BIN / "origin-infer", "--source", source, "-o", Path(folder) / "line.json", result)
+            took.append(seconds)
+            if status != 0:
+                failed(f"{count} {shape}: exit status {status}")
+            # Two reference runs, and a kilobyte for each tensor of both models.
+            if most > 2 * once + 2 * 1024 * count:
+                failed(f"{count} {shape} take {most} bytes, and a run {once}")
         print(f"{shape}: {took[0]:.2f} s for 1000 operators, {took[1]:.2f} s for 10000")
-        if took[1] > 4:
+        if took[1] > 2:
             failed(f"10000 {shape} take {took[1]:.1f} s")
 
 
@@ -442,13 +688,20 @@ def main():
     models = [path for folder in folders for path in sorted(folder.iterdir())
               if path.suffix in (".tflite", ".circle") and path.stem != "ten_thousand_f32"]
     with tempfile.TemporaryDirectory() as folder:
-        total = sweep(models, folder, failed)
-        print(table(total))
+        (drawn := Path(folder) / "drawn").mkdir()
+        (work := Path(folder) / "work").mkdir()
+        total, others = sweep(models, work, failed), sweep(graphs(drawn), work, failed)
+        tables = "\n".join(["Networks of this tree:", "", table(total), "", "Graphs that `circle-fuzz` draws:", "", table(others), "",
+                            "What became of what is gone:", "", fates([total, others])])
+        print(tables)
         if not os.environ.get("RECIPES"):
-            judge(total, failed)
+            judge("networks", total, failed)
+            judge("graphs", others, failed)
+            folder = work
             liars(folders[0], folder, failed)
             dropped(folders[0], folder, failed)
             lies(folders[0], folder, failed)
+            repaired(folders[0], folder, failed)
             ends(folders[0], folder, failed)
             costs(folder, failed)
             two = [run(BIN / "origin-infer", "--source", folders[0] / "resnet_f32.tflite", "-o",
@@ -457,10 +710,12 @@ def main():
                 failed("two networks that have nothing in common have a map")
             page = TREE / "docs/infer.md"
             text = page.read_text()
-            new = re.sub(r"(?s)(<!-- made by tests/infer.py -->\n).*?(\n<!-- -->)", lambda at: at[1] + table(total) + at[2], text)
+            new, found = re.subn(r"(?s)(<!-- made by tests/infer.py -->\n).*?(<!-- -->)", lambda at: f"{at[1]}{tables}\n{at[2]}", text)
+            if not found:
+                failed("docs/infer.md has no place for the table")
             if os.environ.get("ORIGO_BLESS"):
                 page.write_text(new)
-            elif new != text:
+            elif new != text and os.environ.get("ORIGO_THOROUGH", "0") == "0":
                 failed("the table of docs/infer.md is another; ORIGO_BLESS=1 writes it")
     return 1 if failed.count else 0
 

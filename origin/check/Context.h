@@ -15,9 +15,9 @@ namespace origo::origin {
 class Report {
 public:
   explicit Report(std::vector<Violation> &violations) : violations(violations) {}
-  template <class F> void add(int law, F words) {
+  template <class F> void add(int law, F words, int64_t written = -1) {
     if (++counts[law] <= shown)
-      violations.push_back({law, words()});
+      violations.push_back({law, words(), written});
   }
   void finish();
   bool clean(int law) const { return counts[law] == 0; }

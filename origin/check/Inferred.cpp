@@ -141,15 +141,28 @@ private:
     int32_t maker = source.producer[tensor];
     if (fate == "unused-in-source") // held against the source elsewhere
       return true;
+    // Who needs it may do without it, for a reason that is held against the source elsewhere.
+    auto isWanted = [&](uint32_t user) {
+      return needed[user] && llvm::none_of(context.map.unneededOf(true, tensor),
+                                           [&](const MapUnneeded &one) { return one.user == user; });
+    };
     if (fate == "dead")
-      return maker >= 0 ? !needed[maker] : llvm::none_of(users[tensor], [&](uint32_t user) { return needed[user]; });
+      return maker >= 0 ? !needed[maker] : llvm::none_of(users[tensor], isWanted);
     auto has = [&](const OperatorRow *at, uint32_t op) { return at && holds(at->origins, op); };
-    if (fate == "fused-away")
-      return row.tensors.empty() && llvm::all_of(row.operators, [&](auto place) {
-               const OperatorRow *at = operatorAt(place);
-               return (maker < 0 || has(at, maker)) &&
-                      llvm::any_of(users[tensor], [&](uint32_t user) { return has(at, user); });
-             });
+    if (fate == "fused-away") {
+      auto hasMaker = [&](auto place) { return maker < 0 || has(operatorAt(place), maker); };
+      auto hasUser = [&](auto place) {
+        return llvm::any_of(users[tensor], [&](uint32_t user) { return has(operatorAt(place), user); });
+      };
+      // Between operators that are one now, or that traded places as one of them only moves data.
+      bool one = llvm::all_of(row.operators, [&](auto place) { return hasMaker(place) && hasUser(place); });
+      bool traded =
+          maker >= 0 &&
+          (movesOrStores(maker) || llvm::any_of(users[tensor], [&](uint32_t user) { return movesOrStores(user); })) &&
+          llvm::any_of(row.operators, hasMaker) && llvm::any_of(row.operators, hasUser) &&
+          llvm::all_of(row.operators, [&](auto place) { return hasMaker(place) || hasUser(place); });
+      return row.tensors.empty() && (one || traded);
+    }
     if (fate == "decomposed")
       return maker >= 0 && row.tensors.empty() && row.operators.size() > 1 &&
              llvm::all_of(row.operators, [&](auto place) { return has(operatorAt(place), maker); });

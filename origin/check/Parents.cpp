@@ -52,10 +52,13 @@ public:
       judgeOpen(ends);
     for (auto [part, id] : behind)
       if (!settled.contains({part, id}))
-        context.report.add(7, [&, part = part, id = id] {
-          return context.writtenOperator(parts[part].op) + " claims " + context.sourceOperator(id) +
-                 ", which comes before all that the operator is given";
-        });
+        context.report.add(
+            7,
+            [&, part = part, id = id] {
+              return context.writtenOperator(parts[part].op) + " claims " + context.sourceOperator(id) +
+                     ", which comes before all that the operator is given";
+            },
+            parts[part].op);
   }
 
 private:
@@ -446,10 +449,13 @@ private:
     excuseMovedAhead();
     for (const SourceOrder::Question &question : open) {
       settled.insert({question.row, question.group});
-      context.report.add(7, [&] {
-        return context.writtenOperator(parts[question.row].op) + " claims " + context.sourceOperator(question.group) +
-               ", which lies on no path to what the operator computes";
-      });
+      context.report.add(
+          7,
+          [&] {
+            return context.writtenOperator(parts[question.row].op) + " claims " +
+                   context.sourceOperator(question.group) + ", which lies on no path to what the operator computes";
+          },
+          parts[question.row].op);
     }
   }
 };

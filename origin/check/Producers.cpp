@@ -142,10 +142,13 @@ private:
       if (moves(target, op) && !isDetour(tensor, relation))
         checkMovement(op, row, tensor, relation);
       if (isGiven(relation) && !row.origins.empty())
-        context.report.add(6, [&] {
-          return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) +
-                 ", which nothing in the source computes";
-        });
+        context.report.add(
+            6,
+            [&] {
+              return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) +
+                     ", which nothing in the source computes";
+            },
+            op);
       Origins origins = expectedOrigins(tensor, relation);
       llvm::ArrayRef<uint32_t> own =
           relation.lineage < row.lineages.size() ? row.lineages[relation.lineage].operators : row.origins;
@@ -156,10 +159,13 @@ private:
                    (context.liveOperator[origin] && isEqualToEarlier(relation.tensor, row));
           }))
         continue;
-      context.report.add(6, [&] {
-        return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
-               context.sourceOperator(origins.front()) + ", which produced that, is not among its origins";
-      });
+      context.report.add(
+          6,
+          [&] {
+            return context.writtenOperator(op) + " computes " + context.sourceTensor(relation.tensor) + ", but " +
+                   context.sourceOperator(origins.front()) + ", which produced that, is not among its origins";
+          },
+          op);
     }
   }
 
@@ -172,11 +178,14 @@ private:
             return !context.liveOperator[origin] || computedBefore(op, origin);
           }))
         continue;
-      context.report.add(6, [&] {
-        return context.writtenOperator(op) + " does no work of the source, but its result is " +
-               context.sourceTensor(relation.tensor) + ", and nothing in front of it has done " +
-               context.sourceOperator(origins.front());
-      });
+      context.report.add(
+          6,
+          [&] {
+            return context.writtenOperator(op) + " does no work of the source, but its result is " +
+                   context.sourceTensor(relation.tensor) + ", and nothing in front of it has done " +
+                   context.sourceOperator(origins.front());
+          },
+          op);
     }
   }
 
@@ -310,11 +319,14 @@ private:
     if (!broken)
       return;
     for (uint32_t origin : broken->second)
-      context.report.add(6, [&] {
-        return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
-               context.sourceTensor(broken->first) + ", but " + context.sourceOperator(origin) +
-               ", which is between them, is not among its origins";
-      });
+      context.report.add(
+          6,
+          [&] {
+            return context.writtenOperator(op) + " makes " + context.sourceTensor(relation.tensor) + " of " +
+                   context.sourceTensor(broken->first) + ", but " + context.sourceOperator(origin) +
+                   ", which is between them, is not among its origins";
+          },
+          op);
   }
 
   /// Does the way of what it was given lead there by itself? Then it became nothing before that went there.

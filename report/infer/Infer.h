@@ -14,7 +14,11 @@ struct InferOptions {
       inputs;
   /// Inputs that are the same, by their names in the source and in the result.
   std::vector<std::pair<std::string, std::string>> bound;
+  /// How axes of inputs have moved that look the same when they have: 0: not; 1: channels went last; 2: first.
+  unsigned moved = 0;
   std::string evidence; ///< what the runs were, for the map; empty: the seeds
+  /// Of the result before it was edited, to the same source: what still holds of it is kept. Null: there is none.
+  const origin::OriginMap *earlier = nullptr;
 };
 
 /// How much of the result has been found in the source.
@@ -24,6 +28,7 @@ struct InferCoverage {
   };
   Count operators, tensors, constants;
   size_t flat = 0, related = 0, live = 0; ///< computed tensors: all one number; of the others, related, and all
+  size_t kept = 0;                        ///< operators of which an earlier map said what still holds
   bool whole() const { return !operators.unknown && !tensors.unknown && !constants.unknown; }
 };
 

@@ -37,6 +37,21 @@ std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llv
   return std::vector<Step>{Step{Step::Reshape}};
 }
 
+/// The order of axes by which channels went last (1) or first (2).
+static llvm::SmallVector<int64_t, 0> movedAxes(unsigned moved, size_t rank) {
+  llvm::SmallVector<int64_t, 0> order{0};
+  for (size_t axis = 1; axis < rank; ++axis)
+    order.push_back(static_cast<int64_t>(moved == 1 ? axis % (rank - 1) + 1 : axis == 1 ? rank - 1 : axis - 1));
+  return order;
+}
+
+/// Have they the same shape, and would have if channels had moved?
+static bool looksTheSame(const Value &a, const Value &b) {
+  llvm::ArrayRef<int32_t> shape(b.shape.begin(), b.shape.end());
+  return shape.size() >= 3 && llvm::ArrayRef<int32_t>(a.shape.begin(), a.shape.end()) == shape &&
+         llvm::all_equal(shape.drop_front()) && shape[1] > 1;
+}
+
 /// The input of `from` that an input of the result was said to be; null: nothing was said.
 const Value *InferSearch::boundTo(const Value &input, const Subgraph &from) const {
   for (const auto &[name, other] : options.bound)
@@ -84,6 +99,11 @@ llvm::Error InferSearch::pairInputs(const Subgraph &from, const Subgraph &to) {
     known.source = match;
     known.steps =
         *stepsOfShapes({match->shape.begin(), match->shape.end()}, {input->shape.begin(), input->shape.end()});
+    if (options.moved && looksTheSame(*match, *input)) {
+      Step &step = known.steps.emplace_back();
+      step.kind = Step::Permute;
+      step.first = movedAxes(options.moved, input->shape.size());
+    }
     known.executed = true;
     known.exact = known.steps.empty() && isStoredAlike(*match, *input);
   }
@@ -115,6 +135,12 @@ std::vector<InferOptions> otherOrders(const Model &source, const Model &result, 
   if (source.subgraphs.empty() || result.subgraphs.empty() || !options.bound.empty())
     return orders;
   const auto &from = source.subgraphs[0]->inputs, &to = result.subgraphs[0]->inputs;
+  if (from.size() == to.size() &&
+      llvm::any_of(llvm::zip(from, to), [](auto pair) { return looksTheSame(*std::get<0>(pair), *std::get<1>(pair)); }))
+    for (unsigned moved : {1, 2}) {
+      orders.push_back(options);
+      orders.back().moved = moved;
+    }
   constexpr size_t most = 3; // six orders
   if (from.size() != to.size() || from.size() < 2 || from.size() > most)
     return orders;

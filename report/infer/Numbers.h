@@ -52,6 +52,9 @@ std::optional<std::vector<Step>> scaledStepsBetween(const RealTensor &from, cons
 std::optional<std::vector<Step>> sliceBetween(llvm::ArrayRef<int32_t> from, const RealTensor &to,
                                               llvm::ArrayRef<float> at);
 
+/// The steps that lead to `to` where it is `from` repeated along dimensions that have one place there.
+std::optional<std::vector<Step>> spreadBetween(const RealTensor &from, const RealTensor &to, const Slack &slack);
+
 /// `from` with such steps applied, in the shape of the result.
 std::optional<RealTensor> applied(const RealTensor &from, llvm::ArrayRef<Step> steps, llvm::ArrayRef<int32_t> shape);
 

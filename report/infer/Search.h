@@ -1,9 +1,11 @@
 #pragma once
 
+#include "report/infer/Earlier.h"
 #include "report/infer/Infer.h"
 #include "report/infer/Numbers.h"
 
 #include "eval/Session.h"
+#include "ir/Activation.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -19,6 +21,7 @@ struct FoundTensor {
   bool executed = false;                           ///< else structure alone tells
   bool exact = false;                              ///< the same bits
   bool assumed = false;                            ///< it should be that tensor, and is not: nothing is claimed
+  bool isSpread = false;                           ///< a constant: repeated, so that the source's is a part of it
   double slack = 0;                                ///< by which it was found
   llvm::SmallVector<const Value *, 2> equals = {}; ///< what it may be as well, with the same steps
   llvm::SmallVector<const Value *, 2> starts = {}; ///< where `source` is null: what it is computed from
@@ -31,8 +34,10 @@ struct FoundTensor {
 class InferSearch {
 public:
   /// `otherNumbers`: what has other constants is related by structure, and nothing is said of its numbers.
-  InferSearch(Model &source, Model &result, const InferOptions &options, bool otherNumbers = false)
-      : source(source), result(result), options(options), otherNumbers(otherNumbers) {}
+  /// `earlier` decides between what is equal; null: nobody does.
+  InferSearch(Model &source, Model &result, const InferOptions &options, const EarlierMap *earlier,
+              bool otherNumbers = false)
+      : source(source), result(result), options(options), earlier(earlier), otherNumbers(otherNumbers) {}
   llvm::Error run();
 
   const FoundTensor *find(const Value &value) const {
@@ -62,6 +67,7 @@ public:
 private:
   Model &source, &result;
   const InferOptions &options;
+  const EarlierMap *earlier;
   const bool otherNumbers;
   std::optional<eval::Session> session;
   llvm::DenseMap<const Value *, FoundTensor> found;
@@ -80,6 +86,7 @@ private:
   struct Nearby {
     llvm::SmallVector<const Value *, 32> tensors; ///< nearest first, beginning with these themselves
     llvm::SmallVector<const Operator *, 32> operators;
+    size_t starts = 0; ///< of the tensors: how many are these themselves
   };
   static constexpr size_t mostNearby = 64;
 
@@ -102,10 +109,15 @@ private:
   const Users &usersOf(const Value &value);
   llvm::DenseMap<const Value *, std::unique_ptr<Users>> users; ///< of the source, as far as somebody asked
   const RealTensor *own(const Value &constant);
+  bool isSaid(const Value &value, const Value &candidate) const {
+    return earlier && earlier->relates(value, candidate);
+  }
   std::optional<RealTensor> numbersFor(const Value &value);
   void findConstant(const Operator &op, unsigned operand, const Nearby &near);
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
+  bool findSpread(const Value &constant, llvm::ArrayRef<const Value *> candidates);
+  bool findNegated(const Value &constant, llvm::ArrayRef<const Value *> candidates);
   void findListed(const Operator &op, const Operator &like);
   /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
   llvm::SmallVector<bool, 2> modesOf(const Operator &op) const;
@@ -113,6 +125,7 @@ private:
   void completeSource(uint32_t seed);
   bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
               double loose);
+  bool isMadeAtOnce(const Value &candidate, const Nearby &near) const;
   void repair(const Operator &op);
   bool hasOtherConstant(const Operator &op, const Operator &like) const;
   bool hasOthersConstant(const Operator &op, const Value &made) const;
@@ -134,6 +147,17 @@ std::vector<InferOptions> otherOrders(const Model &source, const Model &result, 
 /// The steps that lead from a tensor to one of another shape, as its axes have moved. None: it has another number of
 /// elements.
 std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
+
+/// Is an operator that activation function?
+bool isActivation(const Operator &op, circle::ActivationFunctionType activation);
+/// Is one made of the other by storing its numbers otherwise?
+bool onlyStoredOtherwise(const Value &a, const Value &b);
+/// A constant, also where an operator stores it otherwise before it is used; null: it is none.
+const Value *constantBehind(const Value *value);
+/// False: it is there already, or the list is full.
+bool addOnce(llvm::SmallVectorImpl<const Value *> &list, const Value *value, size_t most);
+/// How far, in parts of the largest number, a result may be off by a constant of few bits that is none of the source.
+constexpr double unknownConstant = 0.01;
 
 /// Does its kernel round floats to multiply them with integers? In real numbers it does not.
 bool isHybrid(const Operator &op);

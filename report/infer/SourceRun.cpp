@@ -138,4 +138,69 @@ llvm::Error InferSearch::runSignature(const std::string &signature, unsigned num
   return outputs ? llvm::Error::success() : outputs.takeError();
 }
 
+llvm::Error InferSearch::run() {
+  CompileOptions compile;
+  compile.observed = true;
+  if (auto made = eval::compile(source, compile))
+    session.emplace(std::move(*made));
+  else
+    notes.push_back("the source does not run as a whole, so its operators are executed one by one: " +
+                    llvm::toString(made.takeError()));
+  for (auto &graph : source.subgraphs) {
+    for (const Value *input : graph->inputs)
+      alive.insert(input);
+    for (const Operator &op : graph->operators) {
+      bool any = false, depends = op.effects();
+      for (const Use &use : op.operands()) {
+        any |= use.get() != nullptr;
+        depends |= use.get() && (alive.contains(use.get()) || use.get()->isVariable);
+      }
+      if (!any)
+        withoutOperands.push_back(&op);
+      if (depends)
+        for (const Value *value : op.results())
+          if (value)
+            alive.insert(value);
+    }
+  }
+  bool isFirst = true;
+  for (auto [number, seed] : llvm::enumerate(options.seeds)) {
+    if (llvm::Error error = runSource(static_cast<unsigned>(number))) {
+      if (options.inputs)
+        return error;
+      std::string why = llvm::toString(std::move(error));
+      if (isFirst)
+        notes.push_back("the source does not run on random inputs, so its operators are executed one by one: " + why);
+    }
+    completeSource(seed);
+    if (!isFirst) {
+      verify();
+      continue;
+    }
+    isFirst = false;
+    // The graphs that are entered from outside: the first, and those of signatures.
+    std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
+        {source.subgraphs[0].get(), result.subgraphs[0].get()}};
+    for (size_t i = 0; i < result.signatures.size(); ++i) {
+      const Signature &signature = result.signatures[i];
+      auto same = llvm::find_if(source.signatures, [&](const Signature &other) { return other.key == signature.key; });
+      if (same == source.signatures.end() && i < source.signatures.size())
+        same = source.signatures.begin() + static_cast<ptrdiff_t>(i);
+      if (same != source.signatures.end() && same->subgraph && signature.subgraph)
+        entries.emplace_back(same->subgraph, signature.subgraph);
+    }
+    for (auto [from, to] : entries) {
+      if (paired.contains(to))
+        continue;
+      pairGraphs(*from, *to);
+      constexpr unsigned mostFaults = 16;
+      for (unsigned fault = 0; !otherNumbers && fault < mostFaults && resume(*to); ++fault)
+        ;
+      if (!otherNumbers)
+        blameConstants(*to);
+    }
+  }
+  return llvm::Error::success();
+}
+
 } // namespace origo::report

@@ -974,9 +974,14 @@ class Checker:
         if fate == "unused-in-source":
             return True
         if fate == "dead":
-            return maker not in self.needed_operators if maker >= 0 else not users & self.needed_operators
+            without = {user for is_tensor, other, user, _ in self.unneeded if is_tensor and other == i}
+            return maker not in self.needed_operators if maker >= 0 else not (users - without) & self.needed_operators
         if fate == "fused-away":
-            return not tensors and all((maker < 0 or maker in each) and users & each for each in origins)
+            one = all((maker < 0 or maker in each) and users & each for each in origins)
+            traded = maker >= 0 and any(self.moves(self.source.operators[op]) for op in users | {maker}) and \
+                any(maker in each for each in origins) and any(users & each for each in origins) and \
+                all(maker in each or users & each for each in origins)
+            return not tensors and (one or traded)
         if fate == "decomposed":
             return maker >= 0 and not tensors and len(origins) > 1 and all(maker in each for each in origins)
         went = [self.gone[False].get(op) for op in users | {maker}]

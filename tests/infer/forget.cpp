@@ -126,7 +126,8 @@ int main(int argc, char **argv) {
   Model &model = *imported->model;
   Random random(static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 10)));
   model.number();
-  const Value *spoilt = argc > 4 ? spoil(model, random) : nullptr;
+  Random spoiler(random() + 1); // so that order and names are those of the same seed without
+  const Value *spoilt = argc > 4 ? spoil(model, spoiler) : nullptr;
   if (argc > 4 && !spoilt)
     return 3;
   std::vector<std::vector<const Operator *>> operators;
