@@ -142,7 +142,7 @@ Error Builder::loop(const NodeProto &node, const GraphProto &graph, llvm::SmallV
   if (Error error = body(inner))
     return error;
   llvm::SmallVector<Value *> inputs(inner.graph->inputs);
-  if (inputs.size() != own || inner.graph->outputs.size() != made)
+  if (inputs.size() + isBatchedScan(node) != own || inner.graph->outputs.size() != made)
     return makeError("the body of a " + node.op + " has " + Twine(inputs.size()) + " inputs and " +
                      Twine(inner.graph->outputs.size()) + " outputs, which are not those of the node");
   Expected<std::string> options = attributes(node, operands);

@@ -176,8 +176,8 @@ Error Builder::node(size_t index) {
     return makeError(placeOf(index), "the node has no outputs");
   if (node.op == "If" && node.domain.empty())
     return choice(node, operands, results);
-  bool hasBatches = node.op == "Scan" && opset("").value_or(0) < 9;
-  if (const GraphProto *graph = hasBatches ? nullptr : loopedBody(node))
+  bool hasLengths = isBatchedScan(node) && !node.inputs.empty() && !node.inputs[0].empty();
+  if (const GraphProto *graph = hasLengths ? nullptr : loopedBody(node))
     return loop(node, *graph, operands, results);
   if (const FunctionProto *function = findFunction(node))
     return call(*function, node, operands, results);

@@ -116,20 +116,80 @@ RewriteResult unrolledScan(Lowering &n) {
   return replaced(n, all, listed("scan_output_axes", scans), backwards);
 }
 
+/// One of version 8: the first axis is of batches, each of which is gone along by itself. The first operand is not
+/// there.
+RewriteResult unrolledBatches(Lowering &n) {
+  auto own = static_cast<unsigned>(n.integer("$inputs")), inputs = static_cast<unsigned>(n.integer("num_scan_inputs"));
+  if (inputs < 1 || inputs + 1 > own)
+    return decline("it has nothing to go along");
+  auto directions = n.integers("directions");
+  directions.resize(inputs, 0);
+  int32_t batch = -1, count = -1;
+  for (unsigned i = 1; i < own; ++i) {
+    llvm::ArrayRef<int32_t> shape = n.input(i).statedShape();
+    bool goesAlong = i >= own - inputs;
+    if (shape.size() < 1u + goesAlong || shape[0] < 1 || (batch >= 0 && shape[0] != batch) ||
+        (goesAlong && (shape[1] < 1 || (count >= 0 && shape[1] != count))))
+      return decline("how long what it goes along is is not known, or differs");
+    batch = shape[0];
+    count = goesAlong ? shape[1] : count;
+  }
+  if (isTooMuch(n, int64_t{batch} * count))
+    return decline("its body runs more than 1024 times, or has more than 100,000 operators by then");
+  auto unpacked = [](const Expr &x, int32_t size) {
+    return op(Op::UNPACK, {x}).with("num", size).with("axis", 0).results(static_cast<unsigned>(size));
+  };
+  auto packed = [](std::vector<Expr> parts) {
+    auto size = static_cast<int64_t>(parts.size());
+    return op(Op::PACK, std::move(parts)).with("values_count", size).with("axis", 0);
+  };
+  std::vector<Expr> batches, around;
+  for (unsigned i = 1; i < n.inputs(); ++i)
+    i < own ? batches.push_back(unpacked(n.input(i), batch)) : around.push_back(n.input(i));
+  size_t states = own - 1 - inputs, scans = n.node.resultCount() - states;
+  std::vector<std::vector<Expr>> all(n.node.resultCount());
+  for (int32_t b = 0; b < batch; ++b) {
+    Rounds rounds;
+    rounds.around = around;
+    for (size_t i = 0; i < states; ++i)
+      rounds.states.push_back(result(batches[i], static_cast<unsigned>(b)));
+    std::vector<Expr> parts;
+    for (unsigned k = 0; k < inputs; ++k)
+      parts.push_back(unpacked(result(batches[states + k], static_cast<unsigned>(b)), count));
+    for (int32_t t = 0; t < count; ++t)
+      goRound(n.node, rounds, 0, scans, [&] {
+        std::vector<Expr> given(rounds.states);
+        for (unsigned k = 0; k < inputs; ++k)
+          given.push_back(result(parts[k], static_cast<unsigned>(directions[k] ? count - 1 - t : t)));
+        return given;
+      });
+    for (size_t i = 0; i < all.size(); ++i)
+      all[i].push_back(i < states ? rounds.states[i] : packed(std::move(rounds.listed[i - states])));
+  }
+  std::vector<std::pair<Tensor, Expr>> values;
+  for (unsigned i = 0; i < all.size(); ++i)
+    values.push_back({n.node.result(i), packed(std::move(all[i]))});
+  return n.m.replace(std::move(values));
+}
+
 // What is left a node (import/onnx/Bodies.cpp).
 RewriteResult endsByItself(Lowering &) { return decline("its body decides when it ends"); }
-RewriteResult hasBatches(Lowering &) { return decline("it is one of version 8, with batches and lengths"); }
+RewriteResult hasLengths(Lowering &) {
+  return decline("it is one of version 8 whose batches have lengths of their own");
+}
 
 } // namespace
 
 RewriteResult unrolled(Lowering &n) {
   if (!n.node.callsDetermined())
     return decline("an operator in its body is not lowered");
-  return n.text("$op") == "Loop" ? unrolledLoop(n) : unrolledScan(n);
+  if (n.text("$op") == "Loop")
+    return unrolledLoop(n);
+  return n.opset < 9 ? unrolledBatches(n) : unrolledScan(n);
 }
 
 llvm::ArrayRef<Row> loopRows() {
-  static const Row rows[] = {{"Loop", endsByItself}, {"Scan", hasBatches}};
+  static const Row rows[] = {{"Loop", endsByItself}, {"Scan", hasLengths}};
   return rows;
 }
 
