@@ -6,7 +6,6 @@ Nothing that is made of one names the folders of who made it.
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
 
-import csv
 import glob
 import os
 import re
@@ -15,7 +14,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from onnx_read import inputs
+from onnx_read import sizes
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
@@ -29,36 +28,13 @@ def run(*words):
     return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=120)
 
 
-def shapes(path):
-    """--shape for each input whose dimensions are open, as SOURCES.tsv has them, or else 1, 64 or 8 by position."""
-    asked = {}
-    with open(os.path.join(FOLDER, "SOURCES.tsv")) as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            if row["file"] == os.path.relpath(path, FOLDER):
-                words = (row["oracle_args"] or "").split()
-                asked = {int(word.split("=")[0]): word.split("=")[1] for flag, word in zip(words, words[1:]) if flag == "--shape"}
-                asked |= {word.split("=")[0]: int(word.split("=")[1]) for flag, word in zip(words, words[1:]) if flag == "--dim"}
-    with open(path, "rb") as file:
-        known = inputs(file.read())
-    options = []
-    for i, (name, dims) in enumerate(known):
-        for at, dim in enumerate(dims):
-            if not isinstance(dim, int):  # what has a name has one size
-                asked.setdefault(dim, 1 if at == 0 else 64 if len(dims) == 4 and at > 1 else 8)
-        sizes = [dim if isinstance(dim, int) else asked[dim] for dim in dims]
-        text = asked.get(i) or ",".join(map(str, sizes))
-        if any(not isinstance(dim, int) for dim in dims):
-            options.append(f"--shape={name}={text}")
-    return options
-
-
 def judge(path):
     """None where it is refused, else what is wrong with it."""
     with tempfile.TemporaryDirectory() as folder:
         circle, after = os.path.join(folder, "net.circle"), os.path.join(folder, "o1.circle")
         done = run("onnx2circle", path, circle)
         if done.returncode == 1 and os.path.dirname(path) in (FOLDER.rstrip("/"), os.path.join(FOLDER, "units")):
-            done = run("onnx2circle", *shapes(path), path, circle)
+            done = run("onnx2circle", *sizes(path, FOLDER)[1], path, circle)
         if done.returncode == 1 and len(done.stderr.splitlines()) == 1 and not os.listdir(folder):
             return None
         if done.returncode:
