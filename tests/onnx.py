@@ -661,9 +661,26 @@ def loops():
     bound = model([node("Loop", ["n", "", "x"], ["y", "z"], body=step)], [("x", np.float32, (2,)), ("n", np.int64, (1,))], ["y", "z"], [("c", c)])
     judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"])
     refused("Loop of an open number", bound, 'Loop "y": how often its body runs is computed')
-    until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
-    refused("Loop that ends by itself", model([node("Loop", ["n", "", "x"], ["y"], body=until)], [("x", np.float32, (2,))], ["y"], [("n", np.array(3, np.int64)), ("k", np.array(1, np.int64))]),
-            'Loop "y": its body decides when it ends')
+    # One that ends by itself, after at most so many rounds
+    for most, last, rounds in (5, 2, 3), (2, 7, 2), (4, -1, 1):
+        until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "c"], ["t"]), node("Mul", ["p", "s"], ["q"])], ["on", "t", "q"],
+                      [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,)), ("p", np.float32, (2,))])
+        s, p = x, x
+        for _ in range(rounds):
+            s, p = s + c, p * s
+        judge("Loop that ends by itself", model([node("Loop", ["n", "", "x", "x"], ["y", "z"], body=until)], [("x", np.float32, (2,)), ("k", np.int64, ())], ["y", "z"],
+                                                [("n", np.array(most, np.int64)), ("c", c)]), {"x": x, "k": np.array(last, np.int64)}, {"y": s, "z": p}, 1e-4)
+    for starts in True, False:
+        judge("Loop that may not begin", model([node("Loop", ["n", "go0", "x"], ["y"], body=graph([node("Identity", ["go"], ["on"]), node("Add", ["s", "c"], ["t"])], ["on", "t"],
+            [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))]))], [("x", np.float32, (2,)), ("go0", np.bool_, (1,))], ["y"], [("n", np.array(3, np.int64)), ("c", c)]),
+              {"x": x, "go0": np.array([starts])}, {"y": x + 3 * c if starts else x}, 1e-4)
+    grows = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "c"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (1,))])
+    refused("Loop whose state grows", model([node("Loop", ["n", "", "x"], ["y"], body=grows)], [("x", np.float32, (1,)), ("k", np.int64, ())], ["y"],
+                                            [("n", np.array(3, np.int64)), ("c", c)]), "Loop")
+    listing = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"]), node("Identity", ["s"], ["l"])], ["on", "t", "l"],
+                    [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
+    refused("Loop that ends by itself and lists", model([node("Loop", ["n", "", "x"], ["y", "z"], body=listing)], [("x", np.float32, (2,)), ("k", np.int64, ())], ["y", "z"],
+                                                        [("n", np.array(3, np.int64))]), 'Loop "y": how often its body runs is computed while it runs, and it lists what each round makes')
     # Loops in loops, and those that would make too much.
     def nested(depth):
         inner = node("Loop", ["n", "", f"s{depth}"], [f"t{depth}"], body=nested(depth - 1)) if depth else node("Add", ["s0", "c"], ["t0"])

@@ -61,7 +61,7 @@ class Model:
         text = lambda node, field: [value.decode() for number, value in node if number == field]
         self.makers = {output: Node(text(node, 4)[0], text(node, 1), [dict(fields(value)) for number, value in node if number == 5])
                        for node in nodes for output in text(node, 2)}
-        self.follows = set(names(self.data, 11))  # what is computed from inputs
+        self.follows = set(names(self.data, 11)) - set(names(self.data, 5))  # what is computed from inputs
         for node in nodes:
             if self.follows.intersection(text(node, 1)):
                 self.follows.update(text(node, 2))

@@ -77,7 +77,9 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
   auto version = opset(node.domain);
   options.Map([&] {
     options.Int("$opset", version.value_or(0));
-    if (loopedBody(node)) {
+    if (const GraphProto *body = loopedBody(node)) {
+      if (node.op == "Loop" && !goesOn(*body))
+        options.Int("$ends", 1);
       options.Int("$inputs", static_cast<int64_t>(node.inputs.size()));
       options.String("$op", node.op.str());
     }

@@ -17,7 +17,7 @@ struct Rounds {
 
 /// Calls the body with what `given` says of a round, and keeps what it makes. The results in front of the states, of
 /// which there are `skipped`, are for the next round only.
-template <class F> void goRound(Node node, Rounds &rounds, unsigned skipped, size_t scans, F given) {
+template <class F> Expr goRound(Node node, Rounds &rounds, unsigned skipped, size_t scans, F given) {
   std::vector<Expr> operands = given();
   operands.insert(operands.end(), rounds.around.begin(), rounds.around.end());
   auto results = static_cast<unsigned>(skipped + rounds.states.size() + scans);
@@ -27,6 +27,7 @@ template <class F> void goRound(Node node, Rounds &rounds, unsigned skipped, siz
   rounds.listed.resize(scans);
   for (size_t i = 0; i < scans; ++i)
     rounds.listed[i].push_back(result(call, static_cast<unsigned>(skipped + rounds.states.size() + i)));
+  return call;
 }
 
 RewriteResult replaced(Lowering &n, Rounds &rounds, llvm::ArrayRef<int64_t> axes, llvm::ArrayRef<bool> backwards) {
@@ -56,8 +57,9 @@ RewriteResult unrolledLoop(Lowering &n) {
   auto rounds = limit ? n.m.integers(limit) : std::nullopt;
   if (!rounds || rounds->size() != 1)
     return decline("how often its body runs is computed");
-  if (condition && !n.m.isEvery(condition, 1))
-    return decline("whether its body runs at all is computed, or it does not");
+  bool starts = !condition || n.m.isEvery(condition, 1);
+  if (!starts && condition.isConstant())
+    return decline("its body does not run");
   int64_t count = rounds->at(0);
   if (count < 1 || isTooMuch(n, count))
     return decline("its body does not run, or more than 1024 times, or has more than 100,000 operators by then");
@@ -65,12 +67,27 @@ RewriteResult unrolledLoop(Lowering &n) {
   for (unsigned i = 2; i < n.inputs(); ++i)
     (i < own ? all.states : all.around).push_back(n.input(i));
   size_t scans = n.node.resultCount() - all.states.size();
-  for (int64_t k = 0; k < count; ++k)
-    goRound(n.node, all, 1, scans, [&] {
+  bool ends = n.integer("$ends");
+  if ((ends || !starts) && scans)
+    return decline("how often its body runs is computed while it runs, and it lists what each round makes");
+  // Where it has ended, states stay what they were.
+  std::optional<Expr> goes;
+  if (!starts)
+    goes = reshape(condition, list({}));
+  for (int64_t k = 0; k < count; ++k) {
+    std::vector<Expr> before = all.states;
+    Expr call = goRound(n.node, all, 1, scans, [&] {
       std::vector<Expr> given = {number(static_cast<double>(k), TensorType::INT64), number(1, TensorType::BOOL)};
       given.insert(given.end(), all.states.begin(), all.states.end());
       return given;
     });
+    for (size_t i = 0; goes && i < before.size(); ++i)
+      all.states[i] = op(Op::SELECT_V2, {*goes, all.states[i], before[i]}).as(n.input(static_cast<unsigned>(i) + 2));
+    if (!ends)
+      continue;
+    Expr on = reshape(result(call, 0), list({}));
+    goes = goes ? op(Op::LOGICAL_AND, {*goes, on}) : on;
+  }
   llvm::SmallVector<int64_t> axes(scans, 0);
   llvm::SmallVector<bool> backwards(scans, false);
   return replaced(n, all, axes, backwards);
@@ -173,7 +190,7 @@ RewriteResult unrolledBatches(Lowering &n) {
 }
 
 // What is left a node (import/onnx/Bodies.cpp).
-RewriteResult endsByItself(Lowering &) { return decline("its body decides when it ends"); }
+RewriteResult hasNoBody(Lowering &) { return decline("it has no body"); }
 RewriteResult hasLengths(Lowering &) {
   return decline("it is one of version 8 whose batches have lengths of their own");
 }
@@ -189,7 +206,7 @@ RewriteResult unrolled(Lowering &n) {
 }
 
 llvm::ArrayRef<Row> loopRows() {
-  static const Row rows[] = {{"Loop", endsByItself}, {"Scan", hasLengths}};
+  static const Row rows[] = {{"Loop", hasNoBody}, {"Scan", hasLengths}};
   return rows;
 }
 
