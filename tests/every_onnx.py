@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Public ONNX models (tests/models.tsv): each is converted, and its map leads to the file, then and after -O1; or it is refused in one line.
 What is refused as it is, as dimensions are open, is given shapes: those of SOURCES.tsv.
-Nothing that is made of one names the folders of who made it.
+Nothing that is made of one names the folders of who made it, nor whoever that is.
 
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
@@ -18,10 +18,11 @@ from onnx_read import sizes
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
-LEAST = {"": 53, "units": 114, "contrib": 6, "external": 5, "refuse": 0}
+LEAST = {"": 53, "units": 116, "contrib": 6, "external": 5, "refuse": 0}
 
 
-FOLDERS = re.compile(rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_")
+FOLDERS = rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_"
+PEOPLE = re.compile(rb"(?:/home/|/Users/|:\\\\?Users\\\\?)([\w.-]{3,})")  # whose folders they are
 
 
 def run(*words):
@@ -40,6 +41,9 @@ def judge(path):
         if done.returncode:
             return [f"exit {done.returncode}: {done.stderr[-300:]}"]
         faults = []
+        with open(path, "rb") as file:
+            people = set(PEOPLE.findall(file.read()))
+        private = re.compile(b"|".join([FOLDERS, *(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)" for name in people)]))
         for file in circle, after:
             if file == after and (done := run("circle2circle", "-O1", circle, after)).returncode:
                 return faults + ["-O1: " + done.stderr[-300:]]
@@ -47,7 +51,7 @@ def judge(path):
             if check.stdout != "ok\n":
                 faults.append(f"{os.path.basename(file)}: {(check.stdout + check.stderr)[:300]}")
             for what, data in ("the model", open(file, "rb").read()), ("its map", run("origin-dump", "--json", file).stdout.encode()):
-                if found := FOLDERS.search(data):
+                if found := private.search(data):
                     faults.append(f"{os.path.basename(file)}: {what} has {data[max(0, found.start() - 20) : found.end() + 40]!r}")
         return faults
 

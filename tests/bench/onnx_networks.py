@@ -21,7 +21,7 @@ from onnx_read import feeds, fields, sizes  # noqa: E402
 
 BIN, MODULES, FOLDER, CHOSEN = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2]), sys.argv[3], sys.argv[4:]
 RUNTIME = os.path.join(os.path.dirname(os.path.realpath(__file__)), "../runtimes/onnx/onnx-run.mjs")
-RUNS = 20
+RUNS = 7
 LONG = 5  # ms; the reference engine takes about forty times as long, and is left out where the fast one takes more
 
 
