@@ -114,6 +114,29 @@ static Rule withConstant() {
           }};
 }
 
+/// f(transpose(x, p), v) → transpose(f(x, v in the place that it had), p) for a vector v that is computed: a gate.
+static Rule withVector() {
+  auto x = any(), p = constant(), v = any();
+  auto a = transpose(x, p).once();
+  auto f = anyWith(Trait::Binary, {a, v}).mayActivate() | anyWith(Trait::Binary, {v, a}).mayActivate();
+  return {"vector", "an operand is not the result of a transpose with this use only", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            size_t rank = m[a].shape().size();
+            if (!permutation || !permutation->isPermutation(rank))
+              return decline("not a permutation");
+            if (const char *why = forwardRefusal(m, m[x], m[a]))
+              return decline(why);
+            if (m[v].isConstant() || !m[v].isStatic() || !m[v].isPerTensor() || m[v].shape().size() != rank ||
+                llvm::count_if(m[v].shape(), [](int32_t dim) { return dim != 1; }) > 1)
+              return decline("the other operand is constant, or no vector of the same rank");
+            Expr back =
+                reshape(v, permutation->inverse().permuted(m[v].shape())).synthetic(SyntheticReason::LayoutBridge);
+            Tensor result = m.root().result();
+            Expr inner = cloneRoot().operand(m.positionOf(a), x).operand(m.positionOf(v), back).as(result, m[x]);
+            return m.replace(clone(a).operand(0, inner));
+          }};
+}
+
 /// pad(transpose(x, p), widths) → transpose(pad(x, widths moved back), p)
 static Rule padding() {
   auto x = any(), p = constant(), widths = constant();
@@ -238,12 +261,13 @@ static Rule square() {
           }};
 }
 
-/// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none.
+/// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none. Where the
+/// transpose stays for others, none.
 static Rule reduction() {
   auto x = any(), p = constant(), axes = constant();
-  auto moved = transpose(x, p).once();
+  auto moved = transpose(x, p);
   auto reduced = anyWith(Trait::Reduction, {moved, axes});
-  return {"reduction", "what is reduced is not the result of a transpose with this use only", reduced, [=](Match &m) {
+  return {"reduction", "what is reduced is not the result of a transpose", reduced, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]), over = m.integers(m[axes]);
             int rank = m[x].rank();
             auto gone = over ? over->axesOf(rank) : std::nullopt;
@@ -254,9 +278,16 @@ static Rule reduction() {
             if (!m[reduced].isPerTensor())
               return decline("the result is quantised by channel");
             Expr inner = clone(reduced).operand(0, x).operand(1, over->boundTo(*permutation).through(*permutation));
-            if (m.op(reduced).option("keep_dims"))
+            bool isVector = llvm::count_if(m[reduced].statedShape(), [](int32_t size) { return size != 1; }) <= 1;
+            if (m.op(reduced).option("keep_dims") && m[moved].hasOneUse())
               return m.replace(clone(moved).operand(0, inner));
+            if (m.op(reduced).option("keep_dims"))
+              return m[reduced].isStatic() && isVector
+                         ? m.replace(reshape(inner, shapeOf(m[reduced])))
+                         : decline("the transpose has other uses, for whom it would stay");
             Integers left = permutation->without(*gone);
+            if (!left.isSorted() && !m[moved].hasOneUse())
+              return decline("the transpose has other uses, for whom it would stay");
             return m.replace(left.isSorted() ? inner : clone(moved).operand(0, inner).operand(1, left.boundTo(*over)));
           }};
 }
@@ -363,15 +394,16 @@ static Rule slices() {
 
 Pass ForwardTransposes() {
   return {"forward-transposes",
-          "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f; also for "
+          "f(transpose(x, p), transpose(y, p), a constant or a vector) -> transpose(f(x, y), p) for elementwise f; "
+          "also for "
           "padding, slices, gathers, reductions, normalisations, concatenations and packs",
           Phase::Layout,
           true,
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), alongLast(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(),
-           slicing(), slices(), gathering(), reduction(), normalisation("normalisation", false, false),
+          {unary(), alongLast(), both(), square(), gate(), withConstant(), withVector(), padding(), concatenation(),
+           packing(), slicing(), slices(), gathering(), reduction(), normalisation("normalisation", false, false),
            normalisation("normalisation-number", false, true), normalisation("normalisation-squares", true, false),
            normalisation("normalisation-squares-number", true, true)}};
 }
