@@ -114,6 +114,19 @@ static Rule withConstant() {
           }};
 }
 
+/// Has it no more than one dimension that is not 1, and no more than so many?
+static bool isVector(Tensor v, size_t rank) {
+  return v.isStatic() && v.isPerTensor() && v.shape().size() <= rank &&
+         llvm::count_if(v.shape(), [](int32_t dim) { return dim != 1; }) <= 1;
+}
+
+/// A vector in the place that it had before the transpose.
+static Expr vectorBack(Tensor v, const Integers &permutation, size_t rank) {
+  llvm::SmallVector<int32_t, 6> full(rank - v.shape().size(), 1);
+  full.append(v.shape().begin(), v.shape().end());
+  return reshape(v, permutation.inverse().permuted(full)).synthetic(SyntheticReason::LayoutBridge);
+}
+
 /// f(transpose(x, p), v) → transpose(f(x, v in the place that it had), p) for a vector v that is computed: a gate.
 static Rule withVector() {
   auto x = any(), p = constant(), v = any();
@@ -126,14 +139,40 @@ static Rule withVector() {
               return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[a]))
               return decline(why);
-            if (m[v].isConstant() || !m[v].isStatic() || !m[v].isPerTensor() || m[v].shape().size() != rank ||
-                llvm::count_if(m[v].shape(), [](int32_t dim) { return dim != 1; }) > 1)
-              return decline("the other operand is constant, or no vector of the same rank");
+            if (m[v].isConstant() || !isVector(m[v], rank))
+              return decline("the other operand is constant, or no vector");
             Expr back =
                 reshape(v, permutation->inverse().permuted(m[v].shape())).synthetic(SyntheticReason::LayoutBridge);
             Tensor result = m.root().result();
             Expr inner = cloneRoot().operand(m.positionOf(a), x).operand(m.positionOf(v), back).as(result, m[x]);
             return m.replace(clone(a).operand(0, inner));
+          }};
+}
+
+/// f(t, g(t, v)) → transpose(f(x, g(x, v in the place that it had)), p), where t = transpose(x, p), and nobody else
+/// uses it: x + x · gate.
+static Rule gateOfVector() {
+  auto x = any(), p = constant(), v = any();
+  auto moved = transpose(x, p).inside();
+  auto first = anyWith(Trait::Binary, {moved, v}).once(), second = anyWith(Trait::Binary, {v, moved}).once();
+  auto g = first | second;
+  auto f = anyWith(Trait::Binary, {moved, g}).mayActivate() | anyWith(Trait::Binary, {g, moved}).mayActivate();
+  return {"gate-of-vector",
+          "the operands are not a transpose and a function of it and a vector, which nobody else uses", f,
+          [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            size_t rank = m[x].shape().size();
+            if (!permutation || !permutation->isPermutation(rank))
+              return decline("not a permutation");
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            const Expr &inner = m.has(first) ? first : second;
+            if (!m[inner].isLike(m[moved]) || m[v].isConstant() || !isVector(m[v], rank))
+              return decline("changes the type, or the other operand is constant, or no vector");
+            unsigned at = m.op(inner).operand(0) == m[moved] ? 0 : 1, in = m.positionOf(moved);
+            Expr gate = clone(inner).operand(at, x).operand(1 - at, vectorBack(m[v], *permutation, rank));
+            Expr outer = cloneRoot().operand(in, x).operand(1 - in, gate.as(m[inner], m[x]));
+            return m.replace(clone(moved).operand(0, outer.as(m.root().result(), m[x])));
           }};
 }
 
@@ -402,9 +441,10 @@ Pass ForwardTransposes() {
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), alongLast(), both(), square(), gate(), withConstant(), withVector(), padding(), concatenation(),
-           packing(), slicing(), slices(), gathering(), reduction(), normalisation("normalisation", false, false),
-           normalisation("normalisation-number", false, true), normalisation("normalisation-squares", true, false),
+          {unary(), alongLast(), both(), square(), gate(), withConstant(), withVector(), gateOfVector(), padding(),
+           concatenation(), packing(), slicing(), slices(), gathering(), reduction(),
+           normalisation("normalisation", false, false), normalisation("normalisation-number", false, true),
+           normalisation("normalisation-squares", true, false),
            normalisation("normalisation-squares-number", true, true)}};
 }
 
