@@ -124,7 +124,8 @@ static bool isVector(Tensor v, size_t rank) {
 static Expr vectorBack(Tensor v, const Integers &permutation, size_t rank) {
   llvm::SmallVector<int32_t, 6> full(rank - v.shape().size(), 1);
   full.append(v.shape().begin(), v.shape().end());
-  return reshape(v, permutation.inverse().permuted(full)).synthetic(SyntheticReason::LayoutBridge);
+  Expr wide = v.shape().size() == rank ? Expr(v) : reshape(v, list(full)).synthetic(SyntheticReason::LayoutBridge);
+  return transpose(wide, permutation.inverse()).synthetic(SyntheticReason::LayoutBridge);
 }
 
 /// f(transpose(x, p), v) → transpose(f(x, v in the place that it had), p) for a vector v that is computed: a gate.
@@ -139,10 +140,9 @@ static Rule withVector() {
               return decline("not a permutation");
             if (const char *why = forwardRefusal(m, m[x], m[a]))
               return decline(why);
-            if (m[v].isConstant() || !isVector(m[v], rank))
-              return decline("the other operand is constant, or no vector");
-            Expr back =
-                reshape(v, permutation->inverse().permuted(m[v].shape())).synthetic(SyntheticReason::LayoutBridge);
+            if (m[v].isConstant() || !isVector(m[v], rank) || isVector(m[x], rank))
+              return decline("the other operand is constant, or no vector, or both are");
+            Expr back = vectorBack(m[v], *permutation, rank);
             Tensor result = m.root().result();
             Expr inner = cloneRoot().operand(m.positionOf(a), x).operand(m.positionOf(v), back).as(result, m[x]);
             return m.replace(clone(a).operand(0, inner));
@@ -167,8 +167,8 @@ static Rule gateOfVector() {
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
             const Expr &inner = m.has(first) ? first : second;
-            if (!m[inner].isLike(m[moved]) || m[v].isConstant() || !isVector(m[v], rank))
-              return decline("changes the type, or the other operand is constant, or no vector");
+            if (!m[inner].isLike(m[moved]) || m[v].isConstant() || !isVector(m[v], rank) || isVector(m[x], rank))
+              return decline("changes the type, or the other operand is constant, or no vector, or both are");
             unsigned at = m.op(inner).operand(0) == m[moved] ? 0 : 1, in = m.positionOf(moved);
             Expr gate = clone(inner).operand(at, x).operand(1 - at, vectorBack(m[v], *permutation, rank));
             Expr outer = cloneRoot().operand(in, x).operand(1 - in, gate.as(m[inner], m[x]));
@@ -318,14 +318,13 @@ static Rule reduction() {
               return decline("the result is quantised by channel");
             Expr inner = clone(reduced).operand(0, x).operand(1, over->boundTo(*permutation).through(*permutation));
             bool isVector = llvm::count_if(m[reduced].statedShape(), [](int32_t size) { return size != 1; }) <= 1;
-            if (m.op(reduced).option("keep_dims") && m[moved].hasOneUse())
-              return m.replace(clone(moved).operand(0, inner));
+            bool stays = !m[moved].hasOneUse();
             if (m.op(reduced).option("keep_dims"))
-              return m[reduced].isStatic() && isVector
-                         ? m.replace(reshape(inner, shapeOf(m[reduced])))
-                         : decline("the transpose has other uses, for whom it would stay");
+              return stays && !(m[reduced].isStatic() && isVector)
+                         ? decline("the transpose has other uses, for whom it would stay")
+                         : m.replace(clone(moved).operand(0, inner));
             Integers left = permutation->without(*gone);
-            if (!left.isSorted() && !m[moved].hasOneUse())
+            if (!left.isSorted() && stays)
               return decline("the transpose has other uses, for whom it would stay");
             return m.replace(left.isSorted() ? inner : clone(moved).operand(0, inner).operand(1, left.boundTo(*over)));
           }};
