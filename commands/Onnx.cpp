@@ -88,24 +88,13 @@ bool takeTypes(Model &model, Value &result, const Value &a, const Value &b) {
   return true;
 }
 
-/// What goes into the body of a Loop or a Scan of ONNX: its operands, where it does not count its rounds or go along
-/// an axis.
-void takeRoundType(Model &model, Value &input, const Operator &op, unsigned position,
-                   const flexbuffers::Map &attributes) {
-  auto own = static_cast<unsigned>(attributes["$inputs"].AsUInt64());
-  bool isLoop = attributes["$op"].AsString().str() == "Loop";
-  if (isLoop && position < 2) {
-    input.type = position ? TensorType::BOOL : TensorType::INT64;
-    input.hasShape = input.hasRank = true;
-    return;
-  }
-  takeType(input, *op.operand(position));
-  auto along = static_cast<unsigned>(attributes["num_scan_inputs"].AsUInt64());
-  if (isLoop || position >= own || along > own || position < own - along)
-    return;
-  size_t k = position - (own - along);
-  auto axes = attributes["scan_input_axes"].AsTypedVector();
-  int64_t axis = k < axes.size() ? axes[k].AsInt64() : 0;
+/// A Scan of version 8 has batches, and a first operand for their lengths, which its body does not see.
+bool hasBatches(const flexbuffers::Map &attributes) {
+  return attributes["$op"].AsString().str() == "Scan" && attributes["$opset"].AsInt64() < 9;
+}
+
+/// What goes along an axis, at one place of it.
+void withoutAxis(Model &model, Value &input, int64_t axis) {
   axis += axis < 0 ? input.rank() : 0;
   if (axis < 0 || axis >= input.rank())
     return;
@@ -119,6 +108,31 @@ void takeRoundType(Model &model, Value &input, const Operator &op, unsigned posi
   input.setShapeSignature(model.copy(llvm::ArrayRef<int32_t>(signature)));
 }
 
+/// What goes into the body of a Loop or a Scan of ONNX: its operands, where it does not count its rounds or go along
+/// an axis.
+void takeRoundType(Model &model, Value &input, const Operator &op, unsigned position,
+                   const flexbuffers::Map &attributes) {
+  auto own = static_cast<unsigned>(attributes["$inputs"].AsUInt64());
+  bool isLoop = attributes["$op"].AsString().str() == "Loop";
+  if (isLoop && position < 2) {
+    input.type = position ? TensorType::BOOL : TensorType::INT64;
+    input.hasShape = input.hasRank = true;
+    return;
+  }
+  takeType(input, *op.operand(position));
+  if (isLoop || position >= own)
+    return;
+  bool isBatched = hasBatches(attributes);
+  if (isBatched)
+    withoutAxis(model, input, 0);
+  auto along = static_cast<unsigned>(attributes["num_scan_inputs"].AsUInt64());
+  if (along > own || position < own - along)
+    return;
+  size_t k = position - (own - along);
+  auto axes = attributes["scan_input_axes"].AsTypedVector();
+  withoutAxis(model, input, !isBatched && k < axes.size() ? axes[k].AsInt64() : 0);
+}
+
 /// Inputs of the body of a loop that nobody knew. Is any known now?
 bool typeLoop(Model &model, const Operator &op) {
   auto bodies = op.callees();
@@ -127,7 +141,7 @@ bool typeLoop(Model &model, const Operator &op) {
     return false;
   bool any = false;
   for (auto [i, input] : llvm::enumerate(bodies[1]->inputs)) {
-    auto position = static_cast<unsigned>(i);
+    auto position = static_cast<unsigned>(i) + hasBatches(*attributes);
     bool counts = position < 2 && (*attributes)["$op"].AsString().str() == "Loop";
     const Value *operand = op.operand(position);
     if (!isUndetermined(*input) || (!counts && (!operand || isUndetermined(*operand))))

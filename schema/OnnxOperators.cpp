@@ -43,6 +43,7 @@ const OnnxOperator *origo::findOnnxOperator(llvm::StringRef code) {
       {"Min", MINIMUM, ""},
       {"Mul", MUL, ""},
       {"OneHot", ONE_HOT, ".#"},
+      {"OptionalHasElement", SHAPE, "#"}, // of a tensor it is known
       {"Pad", PADV2, ".=.="},
       {"QuantizeLinear", QUANTIZE, ""},
       {"ReduceL1", SUM, ".="},

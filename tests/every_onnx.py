@@ -1,14 +1,13 @@
 #!/usr/bin/python3
 """Public ONNX models (tests/models.tsv): each is converted, and its map leads to the file, then and after -O1; or it is refused in one line.
 What is refused as it is, as dimensions are open, is given shapes: those of SOURCES.tsv.
-Nothing that is made of one names the folders of who made it.
+Nothing that is made of one names the folders of who made it, nor whoever that is.
 
 Sanitizers see every third.
 
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
 
-import csv
 import glob
 import os
 import re
@@ -17,41 +16,19 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-from onnx_read import inputs
+from onnx_read import sizes
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
 # How many of each folder are taken, at least.
-LEAST = {"": 53, "units": 114, "contrib": 6, "external": 5, "refuse": 0}
+LEAST = {"": 53, "units": 116, "contrib": 6, "external": 5, "refuse": 0}
 EVERY = 3 if b"__asan_init" in open(os.path.join(BIN, "onnx2circle"), "rb").read() else 1
 
-FOLDERS = re.compile(rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_")
+FOLDERS = rb"/home/|/Users/|/root/|/tmp/|/content/|[A-Za-z]:\\\\?Users|/ipykernel_"
+PEOPLE = re.compile(rb"(?:/home/|/Users/|:\\\\?Users\\\\?)([\w.-]{3,})")  # whose folders they are
 
 
 def run(*words):
     return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=120)
-
-
-def shapes(path):
-    """--shape for each input whose dimensions are open, as SOURCES.tsv has them, or else 1, 64 or 8 by position."""
-    asked = {}
-    with open(os.path.join(FOLDER, "SOURCES.tsv")) as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            if row["file"] == os.path.relpath(path, FOLDER):
-                words = (row["oracle_args"] or "").split()
-                asked = {int(word.split("=")[0]): word.split("=")[1] for flag, word in zip(words, words[1:]) if flag == "--shape"}
-                asked |= {word.split("=")[0]: int(word.split("=")[1]) for flag, word in zip(words, words[1:]) if flag == "--dim"}
-    with open(path, "rb") as file:
-        known = inputs(file.read())
-    options = []
-    for i, (name, dims) in enumerate(known):
-        for at, dim in enumerate(dims):
-            if not isinstance(dim, int):  # what has a name has one size
-                asked.setdefault(dim, 1 if at == 0 else 64 if len(dims) == 4 and at > 1 else 8)
-        sizes = [dim if isinstance(dim, int) else asked[dim] for dim in dims]
-        text = asked.get(i) or ",".join(map(str, sizes))
-        if any(not isinstance(dim, int) for dim in dims):
-            options.append(f"--shape={name}={text}")
-    return options
 
 
 def judge(path):
@@ -60,12 +37,15 @@ def judge(path):
         circle, after = os.path.join(folder, "net.circle"), os.path.join(folder, "o1.circle")
         done = run("onnx2circle", path, circle)
         if done.returncode == 1 and os.path.dirname(path) in (FOLDER.rstrip("/"), os.path.join(FOLDER, "units")):
-            done = run("onnx2circle", *shapes(path), path, circle)
+            done = run("onnx2circle", *sizes(path, FOLDER)[1], path, circle)
         if done.returncode == 1 and len(done.stderr.splitlines()) == 1 and not os.listdir(folder):
             return None
         if done.returncode:
             return [f"exit {done.returncode}: {done.stderr[-300:]}"]
         faults = []
+        with open(path, "rb") as file:
+            people = set(PEOPLE.findall(file.read()))
+        private = re.compile(b"|".join([FOLDERS, *(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)" for name in people)]))
         for file in circle, after:
             if file == after and (done := run("circle2circle", "-O1", circle, after)).returncode:
                 return faults + ["-O1: " + done.stderr[-300:]]
@@ -73,7 +53,7 @@ def judge(path):
             if check.stdout != "ok\n":
                 faults.append(f"{os.path.basename(file)}: {(check.stdout + check.stderr)[:300]}")
             for what, data in ("the model", open(file, "rb").read()), ("its map", run("origin-dump", "--json", file).stdout.encode()):
-                if found := FOLDERS.search(data):
+                if found := private.search(data):
                     faults.append(f"{os.path.basename(file)}: {what} has {data[max(0, found.start() - 20) : found.end() + 40]!r}")
         return faults
 

@@ -11,6 +11,7 @@ Models are written here, message by message, as exporters write them; nothing is
 
 import glob
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -433,6 +434,89 @@ def pictures():
         one("Resize", np.einsum("ncij,oi->ncoj", x, weights).astype(np.float32), x, None, None, ints(1, 4, 12, 7), constants=(3,), mode="cubic", **more)
 
 
+def averages():
+    """AveragePool with each combination of padding, of what counts, of what is rounded and of distances; one in five, if not ORIGO_THOROUGH=1."""
+    turn = itertools.cycle([True] + [bool(os.environ.get("ORIGO_THOROUGH"))] * 4)
+    def wanted(x, size, stride, pads, dilation, ceils, counts):
+        spatial, rank = x.shape[2:], len(size)
+        extent = [(size[i] - 1) * dilation[i] + 1 for i in range(rank)]
+        shape = []
+        for i in range(rank):
+            room = spatial[i] + pads[i] + pads[rank + i] - extent[i]
+            places = (-(-room // stride[i]) if ceils else room // stride[i]) + 1
+            shape.append(places - (ceils and (places - 1) * stride[i] >= spatial[i] + pads[i]))
+        y = np.zeros(x.shape[:2] + tuple(shape), np.float32)
+        for place in np.ndindex(*shape):
+            total, cells = np.zeros(x.shape[:2], np.float64), 0
+            for tap in np.ndindex(*size):
+                at = [place[i] * stride[i] + tap[i] * dilation[i] - pads[i] for i in range(rank)]
+                inside = all(0 <= at[i] < spatial[i] for i in range(rank))
+                cells += all(-pads[i] <= at[i] < spatial[i] + pads[rank + i] for i in range(rank)) if counts else inside
+                total += x[(slice(None), slice(None), *at)] if inside else 0
+            y[(slice(None), slice(None), *place)] = total / cells
+        return y
+
+    for shape, size, all_pads in ((1, 2, 8), (3,), ((0, 0), (1, 1), (0, 2))), ((1, 2, 6, 7), (3, 2), ((0, 0, 0, 0), (1, 1, 1, 1), (1, 0, 2, 1))), ((1, 1, 5, 4, 5), (2, 3, 2), ((0,) * 6, (1, 1, 0, 0, 1, 1))):
+        x, rank = floats(*shape), len(size)
+        for pads in all_pads:
+            for stride, dilation, ceils, counts in itertools.product((1, 2, 3), (1, 2), (0, 1), (0, 1)):
+                if any((size[i] - 1) * dilation + 1 > shape[2 + i] for i in range(rank)) or not next(turn):
+                    continue
+                y = wanted(x, size, [stride] * rank, pads, [dilation] * rank, ceils, counts)
+                one("AveragePool", y, x, opset=19, kernel_shape=list(size), strides=[stride] * rank, pads=list(pads), dilations=[dilation] * rank, ceil_mode=ceils, count_include_pad=counts)
+
+
+def columns():
+    """Windows that are put back, and windows that are bent."""
+    for shape, size, stride, pads, dilation in ((5, 6), (2, 3), (1, 2), (0, 1, 1, 0), (2, 1)), ((4, 4), (2, 2), (2, 2), (0, 0, 0, 0), (1, 1)), ((7,), (3,), (2,), (1, 1), (1,)):
+        rank = len(size)
+        counts = [(shape[i] + pads[i] + pads[rank + i] - (size[i] - 1) * dilation[i] - 1) // stride[i] + 1 for i in range(rank)]
+        x = floats(2, 3 * int(np.prod(size)), int(np.prod(counts)))
+        parts, y = x.reshape(2, 3, *size, *counts), np.zeros((2, 3) + shape, np.float32)
+        for tap in np.ndindex(*size):
+            for place in np.ndindex(*counts):
+                at = [place[i] * stride[i] + tap[i] * dilation[i] - pads[i] for i in range(rank)]
+                if all(0 <= at[i] < shape[i] for i in range(rank)):
+                    y[(slice(None), slice(None), *at)] += parts[(slice(None), slice(None), *tap, *place)]
+        one("Col2Im", y, x, ints(*shape), ints(*size), constants=(1, 2), opset=18, strides=list(stride), pads=list(pads), dilations=list(dilation))
+
+    def at(picture, row, column):
+        """Between the four elements around, zero beyond the picture."""
+        low, left = int(np.floor(row)), int(np.floor(column))
+        corners = (((low, left), (1 - row + low) * (1 - column + left)), ((low, left + 1), (1 - row + low) * (column - left)),
+                   ((low + 1, left), (row - low) * (1 - column + left)), ((low + 1, left + 1), (row - low) * (column - left)))
+        return sum(picture[:, r, c] * share for (r, c), share in corners if 0 <= r < picture.shape[1] and 0 <= c < picture.shape[2])
+
+    for group, bent, stride, pads, dilation, masked in (1, 1, (1, 1), (0, 0, 0, 0), (1, 1), False), (2, 2, (2, 1), (1, 1, 0, 1), (1, 2), True):
+        x, w, b = floats(2, 4, 5, 6), floats(4, 4 // group, 2, 2), floats(4)
+        out = [(x.shape[2 + i] + pads[i] + pads[2 + i] - dilation[i] - 1) // stride[i] + 1 for i in (0, 1)]
+        offset, mask = floats(2, bent * 8, *out), floats(2, bent * 4, *out) if masked else None
+        y = np.zeros((2, 4, *out), np.float32)
+        for n, r, c in np.ndindex(2, *out):
+            for tap in range(4):
+                for g in range(bent):
+                    bend = offset[n, (g * 4 + tap) * 2 : (g * 4 + tap) * 2 + 2, r, c]
+                    share = slice(g * 4 // bent, (g + 1) * 4 // bent)
+                    sample = at(x[n, share], r * stride[0] - pads[0] + tap // 2 * dilation[0] + bend[0], c * stride[1] - pads[1] + tap % 2 * dilation[1] + bend[1])
+                    sample = sample * (mask[n, g * 4 + tap, r, c] if masked else 1) * np.ones(4 // bent)
+                    for k, channel in enumerate(range(share.start, share.stop)):
+                        own = channel // (4 // group)
+                        y[n, own * 4 // group : (own + 1) * 4 // group, r, c] += w[own * 4 // group : (own + 1) * 4 // group, channel % (4 // group), tap // 2, tap % 2] * sample[k]
+        y += b.reshape(1, 4, 1, 1)
+        one("DeformConv", y, x, w, offset, b, mask, constants=(1, 3), opset=19, group=group, offset_group=bent, strides=list(stride), pads=list(pads), dilations=list(dilation),
+            kernel_shape=[2, 2])
+
+
+def optionals():
+    x = floats(2, 3)
+    has = [node("Optional", ["x"], ["o"]), node("OptionalHasElement", ["o"], ["h"]), node("OptionalGetElement", ["o"], ["e"]), node("Relu", ["e"], ["y"])]
+    judge("Optional", model(has, [("x", np.float32, (2, 3))], ["h", "y"], opset=18), {"x": x}, {"h": np.array(True), "y": np.maximum(x, 0)})
+    none = [node("Optional", [], ["o"]), node("OptionalHasElement", ["o"], ["h"]), node("If", ["h"], ["y"], then_branch=graph([node("OptionalGetElement", ["o"], ["t"])], ["t"]),
+                                                                                          else_branch=graph([node("Neg", ["x"], ["t"])], ["t"]))]
+    judge("Optional", model(none, [("x", np.float32, (2, 3))], ["y"], opset=18), {"x": x}, {"y": -x})
+    refused("an optional", model(none[:1], [("x", np.float32, (2, 3))], ["o"], opset=18), 'Optional "o": an optional without an element')
+
+
 def normalisation():
     x, s, t = floats(2, 4, 3, 3), floats(4), floats(4)
     m, v = floats(4), seed.uniform(0.5, 2, 4).astype(np.float32)
@@ -581,9 +665,26 @@ def loops():
     bound = model([node("Loop", ["n", "", "x"], ["y", "z"], body=step)], [("x", np.float32, (2,)), ("n", np.int64, (1,))], ["y", "z"], [("c", c)])
     judge("Loop, bound", bound, {"x": x}, {"y": state, "z": np.stack(listed)}, options=["--bind=n=n.npy"])
     refused("Loop of an open number", bound, 'Loop "y": how often its body runs is computed')
-    until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
-    refused("Loop that ends by itself", model([node("Loop", ["n", "", "x"], ["y"], body=until)], [("x", np.float32, (2,))], ["y"], [("n", np.array(3, np.int64)), ("k", np.array(1, np.int64))]),
-            'Loop "y": its body decides when it ends')
+    # One that ends by itself, after at most so many rounds
+    for most, last, rounds in (5, 2, 3), (2, 7, 2), (4, -1, 1):
+        until = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "c"], ["t"]), node("Mul", ["p", "s"], ["q"])], ["on", "t", "q"],
+                      [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,)), ("p", np.float32, (2,))])
+        s, p = x, x
+        for _ in range(rounds):
+            s, p = s + c, p * s
+        judge("Loop that ends by itself", model([node("Loop", ["n", "", "x", "x"], ["y", "z"], body=until)], [("x", np.float32, (2,)), ("k", np.int64, ())], ["y", "z"],
+                                                [("n", np.array(most, np.int64)), ("c", c)]), {"x": x, "k": np.array(last, np.int64)}, {"y": s, "z": p}, 1e-4)
+    for starts in True, False:
+        judge("Loop that may not begin", model([node("Loop", ["n", "go0", "x"], ["y"], body=graph([node("Identity", ["go"], ["on"]), node("Add", ["s", "c"], ["t"])], ["on", "t"],
+            [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))]))], [("x", np.float32, (2,)), ("go0", np.bool_, (1,))], ["y"], [("n", np.array(3, np.int64)), ("c", c)]),
+              {"x": x, "go0": np.array([starts])}, {"y": x + 3 * c if starts else x}, 1e-4)
+    grows = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "c"], ["t"])], ["on", "t"], [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (1,))])
+    refused("Loop whose state grows", model([node("Loop", ["n", "", "x"], ["y"], body=grows)], [("x", np.float32, (1,)), ("k", np.int64, ())], ["y"],
+                                            [("n", np.array(3, np.int64)), ("c", c)]), "Loop")
+    listing = graph([node("Less", ["i", "k"], ["on"]), node("Add", ["s", "s"], ["t"]), node("Identity", ["s"], ["l"])], ["on", "t", "l"],
+                    [scalar("i", np.int64), scalar("go", np.bool_), ("s", np.float32, (2,))])
+    refused("Loop that ends by itself and lists", model([node("Loop", ["n", "", "x"], ["y", "z"], body=listing)], [("x", np.float32, (2,)), ("k", np.int64, ())], ["y", "z"],
+                                                        [("n", np.array(3, np.int64))]), 'Loop "y": how often its body runs is computed while it runs, and it lists what each round makes')
     # Loops in loops, and those that would make too much.
     def nested(depth):
         inner = node("Loop", ["n", "", f"s{depth}"], [f"t{depth}"], body=nested(depth - 1)) if depth else node("Add", ["s0", "c"], ["t0"])
@@ -601,6 +702,19 @@ def loops():
         out = (sums * c[:, None]).astype(np.float32)
         scan = node("Scan", ["x", "rows"], ["y", "z"], body=add, num_scan_inputs=1, scan_input_axes=[1], scan_output_axes=[-1], scan_input_directions=[backwards])
         judge("Scan", model([scan], [("x", np.float32, (2,)), ("rows", np.float32, (2, 4))], ["y", "z"], [("c", c)]), {"x": np.zeros(2, np.float32), "rows": rows}, {"y": sums[:, -1], "z": out})
+
+
+def batches():
+    """A Scan of version 8, whose first axis is of batches."""
+    first, rows = floats(2, 2), floats(2, 3, 2)
+    add = graph([node("Add", ["s", "r"], ["t"]), node("Mul", ["t", "c"], ["o"])], ["t", "o"], [("s", np.float32, (2,)), ("r", np.float32, (2,))])
+    inputs, c = [("x", np.float32, (2, 2)), ("rows", np.float32, (2, 3, 2))], floats(2)
+    for backwards in 0, 1:
+        sums = first[:, None] + np.cumsum(rows[:, ::-1] if backwards else rows, axis=1)
+        scan = node("Scan", ["", "x", "rows"], ["y", "z"], body=add, num_scan_inputs=1, directions=[backwards])
+        judge("Scan 8", model([scan], inputs, ["y", "z"], [("c", c)], opset=8), {"x": first, "rows": rows}, {"y": sums[:, -1], "z": (sums * c).astype(np.float32)})
+    scan = node("Scan", ["n", "x", "rows"], ["y", "z"], body=add, num_scan_inputs=1)
+    refused("Scan 8", model([scan], [*inputs, ("n", np.int64, (2,))], ["y", "z"], [("c", c)], opset=8), "lengths of their own")
 
 
 def bound():
@@ -1061,7 +1175,7 @@ def main():
             file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
         np.save(sys.argv[3], ints(1, 3, 8, 8))
         return
-    parts = operators, more_windows, movement, slices, reductions, linear, pictures, normalisation, recurrent, quantised, bodies, loops, attention, too_small, too_long
+    parts = operators, more_windows, movement, slices, reductions, linear, pictures, averages, columns, optionals, normalisation, recurrent, quantised, bodies, loops, batches, attention, too_small, too_long
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:

@@ -1,4 +1,7 @@
-"""What tests read of an ONNX file: its messages, tensors, and the names and shapes of its inputs."""
+"""What tests read of an ONNX file: its messages, tensors, the names and shapes of its inputs, and what it can be run on."""
+
+import csv
+import os
 
 import numpy as np
 
@@ -97,3 +100,67 @@ def inputs(model):
         if parts[1].decode() not in known:
             found.append((parts[1].decode(), dims))
     return found
+
+
+def types(model):
+    """Element type of each input."""
+    graph = next(value for number, value in fields(model) if number == 7)
+    found = {}
+    for parts in (dict(fields(info)) for number, info in fields(graph) if number == 11):
+        found[parts[1].decode()] = TYPES.get(dict(fields(dict(fields(parts[2])).get(1, b""))).get(1))
+    return found
+
+
+def arguments(path, folder):
+    """What SOURCES.tsv says that a model is run on: the words behind each flag, in order."""
+    found = {"--shape": {}, "--dim": {}, "--fill": {}, "--int-range": None}
+    table = os.path.join(folder, "SOURCES.tsv") if folder else ""
+    if not os.path.exists(table):
+        return found
+    with open(table) as file:
+        for row in csv.DictReader(file, delimiter="\t"):
+            if row["file"] == os.path.relpath(path, folder):
+                words = (row["oracle_args"] or "").split()
+                for flag, word in zip(words[::2], words[1::2]):
+                    if flag == "--int-range":
+                        found[flag] = tuple(map(int, word.split(",")))
+                    elif flag in found:
+                        found[flag][word.split("=")[0]] = word.split("=")[1]
+    return found
+
+
+def sizes(path, folder):
+    """The shape of each input: as the file has it, where that is open as SOURCES.tsv says, or else 1, 64 or 8 by position. Of those that are open, too,
+    what --shape says."""
+    with open(path, "rb") as file:
+        known = inputs(file.read())
+    asked = arguments(path, folder)
+    named = {name: int(size) for name, size in asked["--dim"].items()}
+    found, options = {}, []
+    for i, (name, dims) in enumerate(known):
+        for at, dim in enumerate(dims):
+            if not isinstance(dim, int):  # what has a name has one size
+                named.setdefault(dim, 1 if at == 0 else 64 if len(dims) == 4 and at > 1 else 8)
+        found[name] = [dim if isinstance(dim, int) else named[dim] for dim in dims]
+        if (given := asked["--shape"].get(str(i))) is not None:
+            found[name] = [int(size) for size in given.split(",") if size]
+        if any(not isinstance(dim, int) for dim in dims):
+            options.append(f"--shape={name}={','.join(map(str, found[name]))}")
+    return found, options
+
+
+def feeds(path, folder, seed=3):
+    """Random inputs, as SOURCES.tsv wants them. None: one is of no type of numbers."""
+    with open(path, "rb") as file:
+        kinds = types(file.read())
+    asked, shapes = arguments(path, folder), sizes(path, folder)[0]
+    if any(kinds[name] is None for name in shapes):
+        return None
+    random, made = np.random.RandomState(seed), {}
+    low, high = asked["--int-range"] or (0, 3)
+    for i, (name, dims) in enumerate(shapes.items()):
+        array = random.uniform(-1, 1, dims) if np.dtype(kinds[name]).kind == "f" else low + np.arange(np.prod(dims, dtype=int)).reshape(dims) % (high - low + 1)
+        if str(i) in asked["--fill"]:
+            array = np.full(dims, float(asked["--fill"][str(i)]))
+        made[name] = np.asarray(array).astype(kinds[name])
+    return made

@@ -5,6 +5,7 @@ applied, has the numbers that the runtime computes there, after the import and a
 Where the numbers are others, it is told why, of each relation by itself: Explainer has the reasons that there are, each of which is computed.
 
 usage: onnx_relations.py BIN NODE_MODULES [FOLDER [NETWORK…]]     FOLDER has public networks, of which a sample is taken; else the models of onnx.py are
+With ORIGO_THOROUGH=1 or NETWORKs it also prints of which kinds of nodes the values have no relation.
 """
 
 import glob
@@ -19,17 +20,19 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from onnx_read import fields, inputs, names, tensor
+from onnx_read import feeds, fields, names, sizes, tensor
 
 BIN, MODULES, FOLDER = os.path.realpath(sys.argv[1]), os.path.realpath(sys.argv[2]), (sys.argv[3:] or [None])[0]
 HERE = os.path.dirname(os.path.realpath(__file__))
-# Of each kind of exporter and of network one, without those that take long.
+# Of each kind of exporter and of network one, without those that take long; ORIGO_THOROUGH=1: all.
 SAMPLE = sys.argv[4:] or ("mnist_pytorch2_docstrings_op16", "kws_f32_tf2onnx_op15", "wakeword_tf2onnx_op15", "silero_vad_openvino_16k", "espcn_subpixel_op11",
           "simplified_ssd_head_op14", "yunet_n_320_op11", "ultraface_slim320_nopost_op9", "policy_go1_tf2onnx_op11", "gpt2_one_layer_op11", "dtln_2_op11",
           "ppocr_cls_paddle_op11", "hummingbird_lgbm_regressor_op9", "sdp_op17", "xfeat_320x160",
-          "kws_qdq_op15", "qdq_layout_reshape_op11", "qdq_minimal_op13", "qdq_resblock_op13")
+          "kws_qdq_op15", "qdq_layout_reshape_op11", "qdq_minimal_op13", "qdq_resblock_op13", "attention_mask_f16_op11", "attention_past_op11", "gpt2_past_op11",
+          "silero_vad_16k_op15", "silero_vad_dynamo_op18", "tiny_gpt2_contrib_op11")
+THOROUGH = not sys.argv[4:] and FOLDER and os.environ.get("ORIGO_THOROUGH")
 # How many relations are compared at least, and of the values of floats that nodes compute, what share has one: after import, after -O1.
-LEAST, SHARES = (1900, (0.85, 0.55)) if FOLDER else (600, (0.95, 0.95))
+LEAST, SHARES = ((16000, (0.85, 0.55)) if THOROUGH else (6500, (0.9, 0.6))) if FOLDER else (600, (0.95, 0.95))
 
 
 def run(*words):
@@ -58,20 +61,12 @@ class Model:
         text = lambda node, field: [value.decode() for number, value in node if number == field]
         self.makers = {output: Node(text(node, 4)[0], text(node, 1), [dict(fields(value)) for number, value in node if number == 5])
                        for node in nodes for output in text(node, 2)}
+        self.follows = set(names(self.data, 11)) - set(names(self.data, 5))  # what is computed from inputs
+        for node in nodes:
+            if self.follows.intersection(text(node, 1)):
+                self.follows.update(text(node, 2))
         self.computed = [value.decode() for node in nodes for number, value in node if number == 2 and value]
         self.constants = dict(tensor(value) for number, value in fields(self.graph) if number == 5)
-
-    def types(self):
-        """Element type and shape of the inputs; None: one is no tensor, or has no shape."""
-        numbers = {1: np.float32, 6: np.int32, 7: np.int64, 9: np.bool_, 2: np.uint8, 3: np.int8}
-        found = {}
-        for number, info in fields(self.graph):
-            if number == 11:
-                parts = dict(fields(info))
-                found[parts[1].decode()] = numbers.get(dict(fields(dict(fields(parts[2])).get(1, b""))).get(1))
-        known = lambda size, at, rank: size if isinstance(size, int) else 1 if at == 0 else 64 if rank == 4 and at > 1 else 8
-        sizes = {name: [known(size, at, len(dims)) for at, size in enumerate(dims)] for name, dims in inputs(self.data)}
-        return None if None in [found[name] for name in sizes] else {name: (found[name], dims) for name, dims in sizes.items()}
 
     def tapped(self, path):
         """The same with all that nodes compute as outputs: a second graph in a file is merged into the first."""
@@ -193,7 +188,9 @@ class Explainer:
 
 class Verdict:
     def __init__(self):
-        self.faults, self.compared, self.floats, self.related, self.why, self.reasons, self.lost = [], 0, 0, [0, 0], None, [], Counter()
+        self.faults, self.compared, self.floats, self.related, self.why, self.reasons = [], 0, 0, [0, 0], None, []
+        self.follow = [0, 0, 0]  # of values that are computed from inputs: all, with a relation after import, after -O1
+        self.kinds, self.lost = Counter(), [Counter(), Counter()]  # values by the kind of their node; without a relation: after import, after -O1
 
 
 def compare(model, folder, file, runtime, verdict, i):
@@ -233,27 +230,26 @@ def compare(model, folder, file, runtime, verdict, i):
                     verdict.faults.append(f"{os.path.basename(file)}: {row['name']} as {source[relation['tensor']]} {str(relation['steps'])[:100]}: {fault}")
     floats = [name for name, value in runtime.items() if value.dtype.kind == "f" and name in model.computed]
     verdict.related[i] = sum(name in related for name in floats)
-    verdict.lost = Counter(model.makers[name].op for name in floats if name not in related)
+    verdict.follow = [sum(name in model.follows for name in floats), *verdict.follow[1:]]
+    verdict.follow[i + 1] = sum(name in model.follows and name in related for name in floats)
+    verdict.kinds = Counter(model.makers[name].op for name in floats)
+    verdict.lost[i] = Counter(model.makers[name].op for name in floats if name not in related)
 
 
 def judge(path, runtime_of):
     verdict, model = Verdict(), Model(path)
-    types = model.types()
     with tempfile.TemporaryDirectory() as folder:
         for name in "in", "runtime":
             os.mkdir(os.path.join(folder, name))
-        if types is None:
+        given = feeds(path, FOLDER)
+        if given is None:
             verdict.why = "an input of another type"
             return verdict
-        random = np.random.RandomState(3)
-        made = {}
-        for i, (name, (dtype, dims)) in enumerate(types.items()):
-            array = random.uniform(-1, 1, dims) if dtype == np.float32 else np.arange(np.prod(dims, dtype=int)).reshape(dims) % 4
-            made[name] = os.path.join(folder, "in", name.replace("/", "_") + ".npy")
-            np.save(made[name], array.astype(dtype))
-        shapes = [f"--shape={name}={','.join(map(str, types[name][1]))}" for name, dims in inputs(model.data) if dims and not all(isinstance(d, int) for d in dims)]
+        made = {name: os.path.join(folder, "in", name.replace("/", "_") + ".npy") for name in given}
+        for name, array in given.items():
+            np.save(made[name], array)
         first, second = os.path.join(folder, "circle1.circle"), os.path.join(folder, "circle2.circle")
-        if run("onnx2circle", path, first).returncode and run("onnx2circle", *shapes, path, first).returncode:
+        if run("onnx2circle", path, first).returncode and run("onnx2circle", *sizes(path, FOLDER)[1], path, first).returncode:
             verdict.why = "refused"
             return verdict
         model.tapped(os.path.join(folder, "tapped.onnx"))
@@ -296,7 +292,7 @@ def main():
     runtimes = Runtimes()
     with tempfile.TemporaryDirectory() as seeds:
         if FOLDER:
-            paths = [os.path.join(FOLDER, name + ".onnx") for name in SAMPLE]
+            paths = sorted(glob.glob(FOLDER + "/*.onnx")) if THOROUGH else [os.path.join(FOLDER, name + ".onnx") for name in SAMPLE]
         else:
             subprocess.run(["/usr/bin/python3", "-B", os.path.join(HERE, "onnx.py"), "--seeds", seeds], check=True)
             paths = sorted(glob.glob(seeds + "/*.onnx"))
@@ -307,7 +303,7 @@ def main():
         for fault in verdict.faults:
             print("FAILED", os.path.basename(path), fault)
         if FOLDER and verdict.related[1] < 0.5 * verdict.floats:
-            lost = ", ".join(f"{count} {op}" for op, count in verdict.lost.most_common(6))
+            lost = ", ".join(f"{count} {op}" for op, count in verdict.lost[1].most_common(6))
             print(f"below half: {os.path.basename(path)}  {verdict.related[1]} of {verdict.floats} after -O1, without {lost}")
         for reason in verdict.reasons:
             print("explained:", os.path.basename(path), *reason, sep="  ")
@@ -320,6 +316,13 @@ def main():
     print(f"onnx_relations: {compared - sum(reasons.values())} of {compared} relations of {sum(not v.why for v in verdicts.values())} of {len(verdicts)} models are what "
           f"ONNX Runtime computes, and {', '.join(f'{count} {reason}' for reason, count in reasons.most_common()) or 'none is explained otherwise'}; of {floats} values of "
           f"floats {shares[0]:.1%} have one after import, {shares[1]:.1%} after -O1")
+    if sys.argv[4:] or THOROUGH:
+        kinds, lost = sum((v.kinds for v in verdicts.values()), Counter()), [sum((v.lost[i] for v in verdicts.values()), Counter()) for i in (0, 1)]
+        all, first, second = (sum(v.follow[i] for v in verdicts.values()) for i in range(3))
+        print(f"of {all} that are computed from inputs {first / all:.1%} after import, {second / all:.1%} after -O1")
+        print("node  values  none after import  after -O1")
+        for op, count in lost[1].most_common(25):
+            print(op, kinds[op], lost[0][op], count, sep="  ")
     failed = any(verdict.faults or (verdict.why and FOLDER) for verdict in verdicts.values())
     if not sys.argv[4:] and (compared < LEAST or any(share < least for share, least in zip(shares, SHARES))):
         print("FAILED: fewer than", LEAST, "relations, or smaller shares than", SHARES)

@@ -91,7 +91,7 @@ Error Builder::choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, l
 }
 
 /// Of a Loop: does its body go on whatever it computes?
-static bool goesOn(const GraphProto &body) {
+bool Builder::goesOn(const GraphProto &body) const {
   if (body.inputs.size() < 2 || body.outputs.empty())
     return false;
   auto isTrue = [](const TensorProto &tensor) {
@@ -99,20 +99,28 @@ static bool goesOn(const GraphProto &body) {
     return tensor.type == Type::Bool && bytes.size() == 1 && bytes[0];
   };
   llvm::StringRef name = body.outputs[0].name;
-  for (size_t i = 0; i <= body.nodes.size(); ++i) {
-    if (name == body.inputs[1].name)
+  const GraphProto *graph = &body;
+  const Scope *around = scope;
+  for (size_t steps = 0; steps <= body.nodes.size() || graph != &body; ++steps) {
+    if (graph == &body && name == body.inputs[1].name)
       return true;
-    for (const TensorProto &tensor : body.initializers)
+    for (const TensorProto &tensor : graph->initializers)
       if (tensor.name == name)
         return isTrue(tensor);
     auto maker =
-        llvm::find_if(body.nodes, [&](const NodeProto &node) { return llvm::is_contained(node.outputs, name); });
-    if (maker == body.nodes.end() || !maker->domain.empty())
+        llvm::find_if(graph->nodes, [&](const NodeProto &node) { return llvm::is_contained(node.outputs, name); });
+    bool isInput = llvm::any_of(graph->inputs, [&](const ValueInfo &input) { return input.name == name; });
+    if (maker == graph->nodes.end() && !isInput && around) { // a body sees what is around it
+      graph = &around->proto;
+      around = around->outer;
+      continue;
+    }
+    if (maker == graph->nodes.end() || !maker->domain.empty())
       return false;
     if (maker->op == "Constant")
       return maker->attributes.size() == 1 && maker->attributes[0].tensors.size() == 1 &&
              isTrue(maker->attributes[0].tensors[0]);
-    if (maker->op != "Identity" || maker->inputs.size() != 1)
+    if (graph != &body || maker->op != "Identity" || maker->inputs.size() != 1)
       return false;
     name = maker->inputs[0];
   }
@@ -123,7 +131,7 @@ const GraphProto *Builder::loopedBody(const NodeProto &node) {
   if (!node.domain.empty() || (node.op != "Loop" && node.op != "Scan"))
     return nullptr;
   for (const AttributeProto &attribute : node.attributes)
-    if (attribute.name == "body" && attribute.graphs.size() == 1 && (node.op == "Scan" || goesOn(*attribute.graphs[0])))
+    if (attribute.name == "body" && attribute.graphs.size() == 1)
       return attribute.graphs[0].get();
   return nullptr;
 }
@@ -142,7 +150,7 @@ Error Builder::loop(const NodeProto &node, const GraphProto &graph, llvm::SmallV
   if (Error error = body(inner))
     return error;
   llvm::SmallVector<Value *> inputs(inner.graph->inputs);
-  if (inputs.size() != own || inner.graph->outputs.size() != made)
+  if (inputs.size() + isBatchedScan(node) != own || inner.graph->outputs.size() != made)
     return makeError("the body of a " + node.op + " has " + Twine(inputs.size()) + " inputs and " +
                      Twine(inner.graph->outputs.size()) + " outputs, which are not those of the node");
   Expected<std::string> options = attributes(node, operands);

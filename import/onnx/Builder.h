@@ -57,6 +57,11 @@ private:
   llvm::Error body(Scope &inner);
   llvm::Error build();
   static const GraphProto *loopedBody(const NodeProto &node);
+  bool goesOn(const GraphProto &body) const;
+  /// A Scan of version 8, whose first operand is none of its body's.
+  bool isBatchedScan(const NodeProto &node) const {
+    return node.op == "Scan" && node.domain.empty() && opset("").value_or(0) < 9;
+  }
   llvm::Error loop(const NodeProto &node, const GraphProto &graph, llvm::SmallVectorImpl<Value *> &operands,
                    llvm::ArrayRef<Value *> results);
   llvm::Error choice(const NodeProto &node, llvm::ArrayRef<Value *> operands, llvm::ArrayRef<Value *> results);

@@ -77,7 +77,9 @@ Expected<std::string> Builder::attributes(const NodeProto &node, llvm::SmallVect
   auto version = opset(node.domain);
   options.Map([&] {
     options.Int("$opset", version.value_or(0));
-    if (loopedBody(node)) {
+    if (const GraphProto *body = loopedBody(node)) {
+      if (node.op == "Loop" && !goesOn(*body))
+        options.Int("$ends", 1);
       options.Int("$inputs", static_cast<int64_t>(node.inputs.size()));
       options.String("$op", node.op.str());
     }
@@ -176,8 +178,8 @@ Error Builder::node(size_t index) {
     return makeError(placeOf(index), "the node has no outputs");
   if (node.op == "If" && node.domain.empty())
     return choice(node, operands, results);
-  bool hasBatches = node.op == "Scan" && opset("").value_or(0) < 9;
-  if (const GraphProto *graph = hasBatches ? nullptr : loopedBody(node))
+  bool hasLengths = isBatchedScan(node) && !node.inputs.empty() && !node.inputs[0].empty();
+  if (const GraphProto *graph = hasLengths ? nullptr : loopedBody(node))
     return loop(node, *graph, operands, results);
   if (const FunctionProto *function = findFunction(node))
     return call(*function, node, operands, results);

@@ -144,6 +144,7 @@ private:
   void stampConstant(Value &constant);
   IdSet sourcesOf(const Value &related) const;
   void relateMoved();
+  void relateAbsorbed();
   void relateBack(const Value &old, Value &moved, const Step &step);
   void relateScaled();
   const Step *factorsOf(const Created &item, Operator *&original) const;

@@ -325,6 +325,7 @@ void Build::apply() {
     putIn(item, first, *own);
   }
   relateMoved();
+  relateAbsorbed();
   relateScaled();
   for (Value *constant : constants)
     if (!constant->unused())

@@ -148,6 +148,19 @@ void Build::relateMoved() {
   }
 }
 
+/// What a transpose moved that is not there any more stands where the transpose stood, moved.
+void Build::relateAbsorbed() {
+  for (const Replaced &item : replaced) {
+    const Value *inner = item.of && item.of->code == Op::TRANSPOSE ? item.of->operand(0) : nullptr;
+    auto permutation = inner && item.old->relations.empty() ? readIntegers(item.of->operand(1)) : std::nullopt;
+    if (!permutation || !isOwn(*item.of, consumed))
+      continue;
+    Step forward{Step::Permute};
+    forward.first.assign(permutation->begin(), permutation->end());
+    relateBack(*inner, *item.old, forward);
+  }
+}
+
 /// `moved` is `old` with one more step.
 void Build::relateBack(const Value &old, Value &moved, const Step &step) {
   for (uint32_t way = 0; way < ways.size(); ++way) {

@@ -20,7 +20,9 @@ inline const char *forwardRefusal(Match &m, Tensor x, Tensor moved) {
     return why;
   if (m.root().resultCount() != 1 || m.root().has(Trait::ShapeQuery))
     return "not a function of one element of each operand";
-  if (m.root().has(Trait::Comparison) ? result.type() != TensorType::BOOL : !result.hasTypeOf(moved))
+  bool keepsType = m.root().has(Trait::Comparison) ? result.type() == TensorType::BOOL
+                                                   : m.root().code() == Op::CAST || result.hasTypeOf(moved);
+  if (!keepsType)
     return "changes the type";
   if (!result.isPerTensor())
     return "the result is quantised by channel";

@@ -114,6 +114,68 @@ static Rule withConstant() {
           }};
 }
 
+/// Has it no more than one dimension that is not 1, and no more than so many?
+static bool isVector(Tensor v, size_t rank) {
+  return v.isStatic() && v.isPerTensor() && v.shape().size() <= rank &&
+         llvm::count_if(v.shape(), [](int32_t dim) { return dim != 1; }) <= 1;
+}
+
+/// A vector in the place that it had before the transpose.
+static Expr vectorBack(Tensor v, const Integers &permutation, size_t rank) {
+  llvm::SmallVector<int32_t, 6> full(rank - v.shape().size(), 1);
+  full.append(v.shape().begin(), v.shape().end());
+  Expr wide = v.shape().size() == rank ? Expr(v) : reshape(v, list(full)).synthetic(SyntheticReason::LayoutBridge);
+  return transpose(wide, permutation.inverse()).synthetic(SyntheticReason::LayoutBridge);
+}
+
+/// f(transpose(x, p), v) → transpose(f(x, v in the place that it had), p) for a vector v that is computed: a gate.
+static Rule withVector() {
+  auto x = any(), p = constant(), v = any();
+  auto a = transpose(x, p).once();
+  auto f = anyWith(Trait::Binary, {a, v}).mayActivate() | anyWith(Trait::Binary, {v, a}).mayActivate();
+  return {"vector", "an operand is not the result of a transpose with this use only", f, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            size_t rank = m[a].shape().size();
+            if (!permutation || !permutation->isPermutation(rank))
+              return decline("not a permutation");
+            if (const char *why = forwardRefusal(m, m[x], m[a]))
+              return decline(why);
+            if (m[v].isConstant() || !isVector(m[v], rank) || isVector(m[x], rank))
+              return decline("the other operand is constant, or no vector, or both are");
+            Expr back = vectorBack(m[v], *permutation, rank);
+            Tensor result = m.root().result();
+            Expr inner = cloneRoot().operand(m.positionOf(a), x).operand(m.positionOf(v), back).as(result, m[x]);
+            return m.replace(clone(a).operand(0, inner));
+          }};
+}
+
+/// f(t, g(t, v)) → transpose(f(x, g(x, v in the place that it had)), p), where t = transpose(x, p), and nobody else
+/// uses it: x + x · gate.
+static Rule gateOfVector() {
+  auto x = any(), p = constant(), v = any();
+  auto moved = transpose(x, p).inside();
+  auto first = anyWith(Trait::Binary, {moved, v}).once(), second = anyWith(Trait::Binary, {v, moved}).once();
+  auto g = first | second;
+  auto f = anyWith(Trait::Binary, {moved, g}).mayActivate() | anyWith(Trait::Binary, {g, moved}).mayActivate();
+  return {"gate-of-vector",
+          "the operands are not a transpose and a function of it and a vector, which nobody else uses", f,
+          [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]);
+            size_t rank = m[x].shape().size();
+            if (!permutation || !permutation->isPermutation(rank))
+              return decline("not a permutation");
+            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+              return decline(why);
+            const Expr &inner = m.has(first) ? first : second;
+            if (!m[inner].isLike(m[moved]) || m[v].isConstant() || !isVector(m[v], rank) || isVector(m[x], rank))
+              return decline("changes the type, or the other operand is constant, or no vector, or both are");
+            unsigned at = m.op(inner).operand(0) == m[moved] ? 0 : 1, in = m.positionOf(moved);
+            Expr gate = clone(inner).operand(at, x).operand(1 - at, vectorBack(m[v], *permutation, rank));
+            Expr outer = cloneRoot().operand(in, x).operand(1 - in, gate.as(m[inner], m[x]));
+            return m.replace(clone(moved).operand(0, outer.as(m.root().result(), m[x])));
+          }};
+}
+
 /// pad(transpose(x, p), widths) → transpose(pad(x, widths moved back), p)
 static Rule padding() {
   auto x = any(), p = constant(), widths = constant();
@@ -238,12 +300,13 @@ static Rule square() {
           }};
 }
 
-/// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none.
+/// mean(transpose(x, p), axes) → transpose(mean(x, axes moved back), p), which moves fewer elements, or none. Where the
+/// transpose stays for others, none.
 static Rule reduction() {
   auto x = any(), p = constant(), axes = constant();
-  auto moved = transpose(x, p).once();
+  auto moved = transpose(x, p);
   auto reduced = anyWith(Trait::Reduction, {moved, axes});
-  return {"reduction", "what is reduced is not the result of a transpose with this use only", reduced, [=](Match &m) {
+  return {"reduction", "what is reduced is not the result of a transpose", reduced, [=](Match &m) {
             std::optional<Integers> permutation = m.integers(m[p]), over = m.integers(m[axes]);
             int rank = m[x].rank();
             auto gone = over ? over->axesOf(rank) : std::nullopt;
@@ -254,9 +317,15 @@ static Rule reduction() {
             if (!m[reduced].isPerTensor())
               return decline("the result is quantised by channel");
             Expr inner = clone(reduced).operand(0, x).operand(1, over->boundTo(*permutation).through(*permutation));
+            bool isVector = llvm::count_if(m[reduced].statedShape(), [](int32_t size) { return size != 1; }) <= 1;
+            bool stays = !m[moved].hasOneUse();
             if (m.op(reduced).option("keep_dims"))
-              return m.replace(clone(moved).operand(0, inner));
+              return stays && !(m[reduced].isStatic() && isVector)
+                         ? decline("the transpose has other uses, for whom it would stay")
+                         : m.replace(clone(moved).operand(0, inner));
             Integers left = permutation->without(*gone);
+            if (!left.isSorted() && stays)
+              return decline("the transpose has other uses, for whom it would stay");
             return m.replace(left.isSorted() ? inner : clone(moved).operand(0, inner).operand(1, left.boundTo(*over)));
           }};
 }
@@ -363,16 +432,18 @@ static Rule slices() {
 
 Pass ForwardTransposes() {
   return {"forward-transposes",
-          "f(transpose(x, p), transpose(y, p) or a constant) -> transpose(f(x, y), p) for elementwise f; also for "
+          "f(transpose(x, p), transpose(y, p), a constant or a vector) -> transpose(f(x, y), p) for elementwise f; "
+          "also for "
           "padding, slices, gathers, reductions, normalisations, concatenations and packs",
           Phase::Layout,
           true,
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), alongLast(), both(), square(), gate(), withConstant(), padding(), concatenation(), packing(),
-           slicing(), slices(), gathering(), reduction(), normalisation("normalisation", false, false),
-           normalisation("normalisation-number", false, true), normalisation("normalisation-squares", true, false),
+          {unary(), alongLast(), both(), square(), gate(), withConstant(), withVector(), gateOfVector(), padding(),
+           concatenation(), packing(), slicing(), slices(), gathering(), reduction(),
+           normalisation("normalisation", false, false), normalisation("normalisation-number", false, true),
+           normalisation("normalisation-squares", true, false),
            normalisation("normalisation-squares-number", true, true)}};
 }
 

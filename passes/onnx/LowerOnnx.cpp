@@ -210,6 +210,14 @@ static Rule infiniteAsDouble() {
           }};
 }
 
+/// An optional that nothing is put into has no element.
+static Rule emptyOptional() {
+  auto none = custom("onnx.Optional", {});
+  return {"empty-optional", "", custom("onnx.OptionalHasElement", {none}), [=](Match &m) {
+            return m.op(none).operandCount() ? decline("it has one") : m.replace(onnx::number(0, TensorType::BOOL));
+          }};
+}
+
 static Rule unroll() {
   return {"unroll", "", op(Op::WHILE, {}), [](Match &m) {
             Node node = m.root();
@@ -225,8 +233,12 @@ static Rule unroll() {
 }
 
 const Pass &lowerOnnx() {
-  static const Pass pass{"lower-onnx", "operators of ONNX -> operators of circle", Phase::Decompose, false,
-                         {},           {infiniteAsDouble(), lower(), unroll()}};
+  static const Pass pass{"lower-onnx",
+                         "operators of ONNX -> operators of circle",
+                         Phase::Decompose,
+                         false,
+                         {},
+                         {infiniteAsDouble(), emptyOptional(), lower(), unroll()}};
   return pass;
 }
 

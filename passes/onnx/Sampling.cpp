@@ -17,8 +17,6 @@ Expr whole(Expr x) { return castTo(std::move(x), TensorType::FLOAT32, TensorType
 struct Coordinates {
   int32_t size;
   Expr at;
-  llvm::StringRef padding;
-  bool corners;
 
   /// Of an element: is it one of the picture's?
   Expr isInside(Expr element) const {
@@ -27,10 +25,55 @@ struct Coordinates {
   Expr clamped(Expr element) const { return minimum(maximum(std::move(element), f32(0)), f32(size - 1)); }
 };
 
+/// Pictures of channels, whose elements are one behind the other, and where samples are taken of them.
+struct Samples {
+  Expr all;     ///< by element: channels
+  Expr begin;   ///< of each sample: the first element of its picture, of int32
+  Sizes shape;  ///< of the samples
+  bool outside; ///< it is zero beyond a picture; else what is nearest to it
+  Coordinates down, across;
+
+  /// At whole rows and columns, times a weight.
+  Expr taken(const Expr &row, const Expr &column, std::optional<Expr> weight) const {
+    Expr place =
+        begin + whole(down.clamped(row)) * number(across.size, TensorType::INT32) + whole(across.clamped(column));
+    Expr value = op(Op::GATHER, {all, place}).with("axis", 0);
+    if (outside) {
+      Expr counts = castTo(both(down.isInside(row), across.isInside(column)), TensorType::BOOL, TensorType::FLOAT32);
+      weight = weight ? *weight * counts : counts;
+    }
+    Sizes sizes = shape;
+    sizes.push_back(1);
+    return weight ? value * reshape(*weight, list(sizes)) : value;
+  }
+  /// Between the four elements around.
+  Expr bilinear() const {
+    Expr top = op(Op::FLOOR, {down.at}), left = op(Op::FLOOR, {across.at});
+    Expr lower = down.at - top, right = across.at - left;
+    std::optional<Expr> value;
+    for (bool isLower : {false, true})
+      for (bool isRight : {false, true}) {
+        Expr weight = (isLower ? lower : f32(1) - lower) * (isRight ? right : f32(1) - right);
+        Expr one = taken(isLower ? top + f32(1) : top, isRight ? left + f32(1) : left, weight);
+        value = value ? *value + one : one;
+      }
+    return *value;
+  }
+};
+
+/// The first elements of so many pictures, of this shape.
+Expr beginnings(int32_t batch, int32_t elements, llvm::ArrayRef<int32_t> shape) {
+  Sizes first(batch);
+  std::iota(first.begin(), first.end(), 0);
+  for (int32_t &element : first)
+    element *= elements;
+  return fold(reshape(list(first), list(shape)));
+}
+
 /// From −1…1, the ends of an axis, to its elements, and back into it where that is asked for.
 Coordinates coordinates(Expr grid, int32_t size, llvm::StringRef padding, bool corners) {
   Expr at = corners ? (grid + f32(1)) * f32((size - 1) / 2.0) : (grid + f32(1)) * f32(size / 2.0) - f32(0.5);
-  Coordinates axis{size, at, padding, corners};
+  Coordinates axis{size, at};
   if (padding == "border")
     axis.at = axis.clamped(at);
   if (padding == "reflection") {
@@ -61,36 +104,88 @@ RewriteResult gridSample(Lowering &n) {
   bool corners = n.integer("align_corners");
   Coordinates across = coordinates(part(0), width, padding, corners),
               down = coordinates(part(1), height, padding, corners);
-  // The elements of all pictures, one behind the other.
-  Expr all = reshape(turned(x, {0, 2, 3, 1}), list({batch * height * width, channels}));
-  Sizes first(batch);
-  std::iota(first.begin(), first.end(), 0);
-  for (int32_t &element : first)
-    element *= height * width;
-  Expr begin = fold(reshape(list(first), list({batch, 1, 1})));
-  auto taken = [&](Expr row, Expr column, std::optional<Expr> weight) {
-    Expr place = begin + whole(down.clamped(row)) * number(width, TensorType::INT32) + whole(across.clamped(column));
-    Expr value = op(Op::GATHER, {all, place}).with("axis", 0);
-    if (padding == "zeros") {
-      Expr counts = castTo(both(down.isInside(row), across.isInside(column)), TensorType::BOOL, TensorType::FLOAT32);
-      weight = weight ? *weight * counts : counts;
-    }
-    return weight ? value * reshape(*weight, list({batch, rows, columns, 1})) : value;
+  Samples samples{.all = reshape(turned(x, {0, 2, 3, 1}), list({batch * height * width, channels})),
+                  .begin = beginnings(batch, height * width, {batch, 1, 1}),
+                  .shape = {batch, rows, columns},
+                  .outside = padding == "zeros",
+                  .down = down,
+                  .across = across};
+  Expr value =
+      nearest ? samples.taken(op(Op::ROUND, {down.at}), op(Op::ROUND, {across.at}), std::nullopt) : samples.bilinear();
+  return n.replace(turned(value, {0, 3, 1, 2}));
+}
+
+/// A convolution whose window is bent: each of its places is sampled where an offset says, and counts as much as the
+/// mask says. Then it is one of rows of what was sampled.
+RewriteResult deformed(Lowering &n) {
+  Tensor x = n.input(0), weights = n.input(1), offset = n.input(2), bias = n.input(3), mask = n.input(4);
+  if (!x.isFloat() || !x.isStatic() || x.rank() != 4 || !weights.isStatic() || weights.rank() != 4 ||
+      !offset.isFloat() || !offset.isStatic() || offset.rank() != 4 || (mask && !mask.isStatic()))
+    return decline("not float32 pictures of a known shape");
+  int32_t batch = x.shape()[0], channels = x.shape()[1], height = x.shape()[2], width = x.shape()[3];
+  int32_t made = weights.shape()[0], kh = weights.shape()[2], kw = weights.shape()[3], places = kh * kw;
+  int32_t rows = offset.shape()[2], columns = offset.shape()[3];
+  auto groups = static_cast<int32_t>(n.integer("group", 1)), bent = static_cast<int32_t>(n.integer("offset_group", 1));
+  auto strides = n.integers("strides"), dilations = n.integers("dilations"), pads = n.integers("pads");
+  strides.resize(2, 1), dilations.resize(2, 1), pads.resize(4, 0);
+  if (groups < 1 || bent < 1 || bent > 64 || groups > 64 || channels % groups || channels % bent || made % groups ||
+      offset.shape()[1] != 2 * bent * places || weights.shape()[1] != channels / groups ||
+      (mask && mask.shape()[1] != bent * places) || channels < 1)
+    return decline("its groups do not divide its channels, its offsets or its mask");
+  if (int64_t{batch} * height * width > INT32_MAX || int64_t{batch} * rows * columns * places > mostIndices)
+    return decline("it has many places");
+  Sizes shape = {batch, places, rows, columns};
+  // Where each place of the window is when nothing bends it.
+  auto straight = [&](int axis) {
+    Expr at = counted(axis ? Sizes{1, 1, 1, columns} : Sizes{1, 1, rows, 1}, axis ? 3 : 2) *
+              number(static_cast<double>(strides[axis]), TensorType::INT32);
+    Sizes starts;
+    for (int32_t place = 0; place < places; ++place)
+      starts.push_back(static_cast<int32_t>((axis ? place % kw : place / kw) * dilations[axis] - pads[axis]));
+    return fold(castTo(at + reshape(list(starts), list({1, places, 1, 1})), TensorType::INT32, TensorType::FLOAT32));
   };
-  std::optional<Expr> value;
-  if (nearest) {
-    value = taken(op(Op::ROUND, {down.at}), op(Op::ROUND, {across.at}), std::nullopt);
-  } else {
-    Expr top = op(Op::FLOOR, {down.at}), left = op(Op::FLOOR, {across.at});
-    Expr lower = down.at - top, right = across.at - left;
-    for (bool isLower : {false, true})
-      for (bool isRight : {false, true}) {
-        Expr weight = (isLower ? lower : f32(1) - lower) * (isRight ? right : f32(1) - right);
-        Expr one = taken(isLower ? top + f32(1) : top, isRight ? left + f32(1) : left, weight);
-        value = value ? *value + one : one;
-      }
+  Expr picture = turned(x, {0, 2, 3, 1}), begin = beginnings(batch, height * width, {batch, 1, 1, 1});
+  int32_t share = channels / bent;
+  std::vector<Expr> sampled;
+  for (int32_t g = 0; g < bent; ++g) {
+    auto bend = [&](int axis) {
+      Expr own = op(Op::STRIDED_SLICE, {offset, list({0, 2 * g * places + axis, 0, 0}),
+                                        list({batch, 2 * (g + 1) * places, rows, columns}), list({1, 2, 1, 1})});
+      return straight(axis) + own;
+    };
+    Expr part =
+        bent == 1 ? picture : op(Op::SLICE, {picture, list({0, 0, 0, g * share}), list({batch, height, width, share})});
+    Samples samples{.all = reshape(part, list({batch * height * width, share})),
+                    .begin = begin,
+                    .shape = shape,
+                    .outside = true,
+                    .down = {height, bend(0)},
+                    .across = {width, bend(1)}};
+    Expr value = samples.bilinear();
+    if (mask) {
+      Expr own = op(Op::SLICE, {mask, list({0, g * places, 0, 0}), list({batch, places, rows, columns})});
+      value = value * reshape(own, list({batch, places, rows, columns, 1}));
+    }
+    sampled.push_back(value);
   }
-  return n.replace(turned(*value, {0, 3, 1, 2}));
+  Expr all = bent == 1 ? sampled.front() : op(Op::CONCATENATION, sampled).with("axis", 4);
+  // By row: the window's places, each with its channels; and so the weights.
+  all = transpose(all, list({0, 2, 3, 1, 4}));
+  Expr filter = turnedConstant(weights, {0, 2, 3, 1});
+  std::vector<Expr> results;
+  int32_t of = channels / groups, to = made / groups;
+  for (int32_t g = 0; g < groups; ++g) {
+    Expr part =
+        groups == 1 ? all : op(Op::SLICE, {all, list({0, 0, 0, 0, g * of}), list({batch, rows, columns, places, of})});
+    Expr own = groups == 1 ? filter : op(Op::SLICE, {filter, list({g * to, 0, 0, 0}), list({to, kh, kw, of})});
+    own = foldedIf(weights.isDenseConstant(), reshape(own, list({to, places * of})));
+    results.push_back(
+        op(Op::FULLY_CONNECTED, {reshape(part, list({batch * rows * columns, places * of})), own, Expr(Tensor())}));
+  }
+  Expr value = groups == 1 ? results.front() : op(Op::CONCATENATION, results).with("axis", 1);
+  if (bias)
+    value = value + Expr(bias);
+  return n.replace(turned(reshape(value, list({batch, rows, columns, made})), {0, 3, 1, 2}));
 }
 
 /// a − b · cos(2πi/N) + c · cos(4πi/N), i from 0 to the size; N is the size, or one less where the window is symmetric.
@@ -197,8 +292,9 @@ RewriteResult blackman(Lowering &n) { return cosineWindow(n, 0.42, 0.5, 0.08); }
 } // namespace
 
 llvm::ArrayRef<Row> samplingRows() {
-  static const Row rows[] = {{"BlackmanWindow", blackman}, {"DFT", fourier},     {"GridSample", gridSample},
-                             {"HammingWindow", hamming},   {"HannWindow", hann}, {"STFT", fourierOfParts}};
+  static const Row rows[] = {{"BlackmanWindow", blackman}, {"DFT", fourier},           {"DeformConv", deformed},
+                             {"GridSample", gridSample},   {"HammingWindow", hamming}, {"HannWindow", hann},
+                             {"STFT", fourierOfParts}};
   return rows;
 }
 

@@ -55,6 +55,16 @@ RewriteResult size(Lowering &n) {
   return n.replace(op(Op::REDUCE_PROD, {shape, list({0})}));
 }
 
+/// A tensor is an optional that has an element.
+RewriteResult hasElement(Lowering &n) {
+  if (!n.inputs() || !n.input(0))
+    return n.replace(number(0, TensorType::BOOL));
+  return n.replace(op(Op::GREATER_EQUAL, {op(Op::RANK, {n.input(0)}), number(0, TensorType::INT32)}));
+}
+RewriteResult elementOf(Lowering &n) {
+  return n.inputs() && n.input(0) ? asItIs(n) : decline("an optional without an element");
+}
+
 RewriteResult castNode(Lowering &n) {
   std::optional<TensorType> to = tensorTypeOfOnnx(n.integer("to"));
   if (!to)
@@ -298,10 +308,23 @@ RewriteResult range(Lowering &n) {
 
 llvm::ArrayRef<Row> shapeRows() {
   static const Row rows[] = {
-      {"Cast", castNode},   {"CastLike", castLike},   {"Constant", constantNode}, {"ConstantOfShape", constantOfShape},
-      {"Dropout", dropout}, {"Expand", expand},       {"Flatten", flatten},       {"Identity", asItIs},
-      {"Range", range},     {"Reshape", reshapeNode}, {"Shape", shapeOfTensor},   {"Size", size},
-      {"Squeeze", squeeze}, {"Unsqueeze", unsqueeze},
+      {"Cast", castNode},
+      {"CastLike", castLike},
+      {"Constant", constantNode},
+      {"ConstantOfShape", constantOfShape},
+      {"Dropout", dropout},
+      {"Optional", elementOf},
+      {"OptionalGetElement", elementOf},
+      {"OptionalHasElement", hasElement},
+      {"Expand", expand},
+      {"Flatten", flatten},
+      {"Identity", asItIs},
+      {"Range", range},
+      {"Reshape", reshapeNode},
+      {"Shape", shapeOfTensor},
+      {"Size", size},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
   };
   return rows;
 }

@@ -380,6 +380,65 @@ RewriteResult convolutionTranspose(Lowering &n) {
   return n.replace(turned(value, toFirst(rank)));
 }
 
+/// Windows put back where they were taken, what overlaps added up: a transposed convolution, whose filter has 1 where
+/// the element of a window stands.
+RewriteResult fromColumns(Lowering &n) {
+  Tensor x = n.input(0);
+  auto picture = n.m.integers(n.input(1)), size = n.m.integers(n.input(2));
+  if (!picture || !size)
+    return decline("the sizes of its pictures or of its windows are computed");
+  if (!x.isFloat() || !x.isStatic() || x.rank() != 3 || size->size() != picture->size() || size->size() < 1 ||
+      size->size() > 2)
+    return decline("not float32 of a known shape, for pictures of one or two dimensions");
+  size_t rank = size->size();
+  auto strides = n.integers("strides"), dilations = n.integers("dilations"), pads = n.integers("pads");
+  strides.resize(rank, 1), dilations.resize(rank, 1), pads.resize(2 * rank, 0);
+  Window w;
+  llvm::SmallVector<int64_t, 2> out;
+  for (size_t i = 0; i < rank; ++i) {
+    w.size.push_back(size->at(i)), w.stride.push_back(strides[i]), w.dilation.push_back(dilations[i]);
+    w.before.push_back(pads[i]), w.after.push_back(pads[rank + i]);
+    out.push_back(picture->at(i));
+    for (int64_t number : {w.size[i], w.stride[i], w.dilation[i], w.before[i] + 1, w.after[i] + 1, out[i]})
+      if (number < 1 || number > 1 << 20)
+        return decline("its window, stride, dilation, padding or picture is not one");
+  }
+  if (rank == 1)
+    widen(w), out.insert(out.begin(), 1);
+  int64_t places = w.size[0] * w.size[1];
+  Sizes count, whole, extent;
+  for (size_t i = 0; i < 2; ++i) {
+    extent.push_back(static_cast<int32_t>((w.size[i] - 1) * w.dilation[i] + 1));
+    whole.push_back(static_cast<int32_t>(out[i] + w.before[i] + w.after[i]));
+    count.push_back((whole[i] - extent[i]) / static_cast<int32_t>(w.stride[i]) + 1);
+  }
+  if (places > 1024 || int64_t{extent[0]} * extent[1] > mostIndices || whole[0] < extent[0] || whole[1] < extent[1] ||
+      x.shape()[1] % places || int64_t{count[0]} * count[1] != x.shape()[2])
+    return decline("its windows are not those of its pictures");
+  int32_t batch = x.shape()[0], channels = static_cast<int32_t>(x.shape()[1] / places), all = batch * channels;
+  Sizes ids(static_cast<size_t>(extent[0]) * extent[1], -1);
+  for (int64_t i = 0; i < places; ++i)
+    ids[i / w.size[1] * w.dilation[0] * extent[1] + i % w.size[1] * w.dilation[1]] = static_cast<int32_t>(i);
+  Expr filter =
+      op(Op::ONE_HOT, {list(ids), number(static_cast<double>(places), TensorType::INT32), Expr(1.0), Expr(0.0)})
+          .with("axis", -1);
+  filter = fold(reshape(filter, list({1, extent[0], extent[1], static_cast<int32_t>(places)})));
+  Expr windows =
+      transpose(reshape(x, list({all, static_cast<int32_t>(places), count[0], count[1]})), list({0, 2, 3, 1}));
+  Expr value = op(Op::TRANSPOSE_CONV, {list({all, whole[0], whole[1], 1}), filter, windows})
+                   .with("padding", padValid)
+                   .with("stride_h", w.stride[0])
+                   .with("stride_w", w.stride[1]);
+  auto high = static_cast<int32_t>(out[0]), wide = static_cast<int32_t>(out[1]);
+  if (w.padded())
+    value = op(Op::SLICE, {value, list({0, static_cast<int32_t>(w.before[0]), static_cast<int32_t>(w.before[1]), 0}),
+                           list({all, high, wide, 1})});
+  Sizes shape = {batch, channels, high, wide};
+  if (rank == 1)
+    shape = {batch, channels, wide};
+  return n.replace(reshape(value, list(shape)));
+}
+
 /// More padding behind, so that windows which begin inside are whole.
 void ceil(Lowering &n, Window &w, llvm::ArrayRef<int32_t> in) {
   for (size_t i = 0; i < w.size.size(); ++i) {
@@ -651,9 +710,13 @@ template <Op code> RewriteResult global(Lowering &n) {
 
 llvm::ArrayRef<Row> windowRows() {
   static const Row rows[] = {
-      {"AveragePool", pooling<false>},           {"Conv", convolution},
-      {"ConvTranspose", convolutionTranspose},   {"GlobalAveragePool", global<Op::MEAN>},
-      {"GlobalMaxPool", global<Op::REDUCE_MAX>}, {"MaxPool", pooling<true>},
+      {"AveragePool", pooling<false>},
+      {"Col2Im", fromColumns},
+      {"Conv", convolution},
+      {"ConvTranspose", convolutionTranspose},
+      {"GlobalAveragePool", global<Op::MEAN>},
+      {"GlobalMaxPool", global<Op::REDUCE_MAX>},
+      {"MaxPool", pooling<true>},
       {"com.microsoft.FusedConv", convolution},
   };
   return rows;

@@ -71,15 +71,27 @@ static Rule throughReshape() {
           }};
 }
 
+/// transpose(fill(sizes, v), p) → fill(sizes in that order, v)
+static Rule filled() {
+  auto sizes = constant(), value = any(), p = constant();
+  auto filled = op(Op::FILL, {sizes, value}), outer = transpose(filled, p);
+  return {"filled", "what is transposed is not one number again and again", outer, [=](Match &m) {
+            std::optional<Integers> order = m.integers(m[p]);
+            if (!order || !order->isPermutation(m[filled].shape().size()) || !m[filled].hasQuantizationOf(m[outer]))
+              return decline("not a permutation, or one that changes the quantisation");
+            return m.replace(clone(filled).operand(0, fold(gather(sizes, p))));
+          }};
+}
+
 Pass MergeTransposes() {
   return {
       "merge-transposes",
       "transpose(transpose(x, p), q) -> transpose(x, p after q), or x where that is the identity; also with a reshape "
-      "between them",
+      "between them; transpose(fill(sizes, v), p) -> fill(sizes in that order, v)",
       Phase::Simplify,
       true,
       {{"remove_redundant_transpose", {}}, {"convert_nchw_to_nhwc", {}}},
-      {merge(), throughReshape()}};
+      {merge(), throughReshape(), filled()}};
 }
 
 } // namespace origo

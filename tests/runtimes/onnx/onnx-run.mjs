@@ -31,14 +31,20 @@ function write(file, tensor) {
   fs.writeFileSync(file, Buffer.concat([head, Buffer.from(padded), Buffer.from(tensor.data.buffer, tensor.data.byteOffset, tensor.data.byteLength)]));
 }
 
-async function run({ model, inputs, outputs }) {
-  const options = { graphOptimizationLevel: 'disabled', intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 };
+async function run({ model, inputs, outputs, optimize = 'disabled', save, runs = 0 }) {
+  const options = { graphOptimizationLevel: optimize, ...(save && { optimizedModelFilePath: save }), intraOpNumThreads: 1, interOpNumThreads: 1, logSeverityLevel: 4 };
   const session = await ort.InferenceSession.create(model, options);
   try {
-    const results = await session.run(Object.fromEntries(Object.entries(inputs).map(([name, file]) => [name, read(file)])));
+    const feeds = Object.fromEntries(Object.entries(inputs).map(([name, file]) => [name, read(file)]));
+    const results = await session.run(feeds), times = [];
+    for (let i = 0; i < runs; ++i) {
+      const begin = performance.now();
+      await session.run(feeds);
+      times.push(performance.now() - begin);
+    }
     const names = session.outputNames.filter(name => types[results[name]?.type]);
     names.forEach((name, i) => write(path.join(outputs, `${i}.npy`), results[name]));
-    return { outputs: names };
+    return { outputs: names, ...(runs && { ms: Math.min(...times) }) };
   } finally {
     await session.release();
   }
