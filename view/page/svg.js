@@ -97,7 +97,8 @@ export class Vector {
   }
   stroked() {
     const size = this.at[0];
-    return `fill="none" stroke="${this.strokeStyle}" stroke-width="${round(this.lineWidth * size)}"${this.dash.length ? ` stroke-dasharray="${this.dash.map(one => round(one * size)).join(' ')}"` : ''}`;
+    const dash = this.dash.map(one => round(one * size)).join(' ');
+    return `fill="none" stroke="${this.strokeStyle}" stroke-width="${round(this.lineWidth * size)}"${dash && ` stroke-dasharray="${dash}"`}`;
   }
   fill(shape) {
     this.put(shape ? shape.text() : this.path, this.filled());
@@ -116,8 +117,10 @@ export class Vector {
       middle = this.textBaseline === 'middle' ? Number(size) * 0.35 : 0,
       wide = this.measureText(text).width;
     this.parts.push(
-      `<text x="${this.x(x)}" y="${this.y(y + middle)}" font-size="${round(size * this.at[3])}" font-family="${escape(face)}"${bold ? ` font-weight="${bold.trim()}"` : ''}` +
-        `${this.textAlign === 'right' ? ' text-anchor="end"' : ''}${most < wide ? ` textLength="${round(most * this.at[0])}" lengthAdjust="spacingAndGlyphs"` : ''} ${style}>${escape(text)}</text>`,
+      `<text x="${this.x(x)}" y="${this.y(y + middle)}" font-size="${round(size * this.at[3])}" font-family="${escape(face)}"` +
+        `${bold ? ` font-weight="${bold.trim()}"` : ''}` +
+        `${this.textAlign === 'right' ? ' text-anchor="end"' : ''}` +
+        `${most < wide ? ` textLength="${round(most * this.at[0])}" lengthAdjust="spacingAndGlyphs"` : ''} ${style}>${escape(text)}</text>`,
     );
   }
   fillText(text, x, y, most = Infinity) {
@@ -127,6 +130,7 @@ export class Vector {
     this.text(text, x, y, Infinity, this.stroked());
   }
   toString() {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${this.width}" height="${this.height}" viewBox="0 0 ${this.width} ${this.height}">${this.parts.join('\n')}</svg>\n`;
+    const { width, height } = this;
+    return `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">${this.parts.join('\n')}</svg>\n`;
   }
 }

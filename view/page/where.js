@@ -41,7 +41,8 @@ export class Where {
       is = op ? ` (${this.kind(graph, item.index)}${this.named(graph.opName(item.index))}` : '';
     if (item.side === 'source') {
       const line = op && graph.line(item.index);
-      return `source ${op ? 'operator' : 'tensor'} ${this.model.sourceId(item)}${op ? `${is}${line ? `, ${printable(line)}` : ''})` : this.named(graph.tensorName(item.index))}`;
+      const id = this.model.sourceId(item);
+      return op ? `source operator ${id}${is}${line ? `, ${printable(line)}` : ''})` : `source tensor ${id}${this.named(graph.tensorName(item.index))}`;
     }
     const of = this.model.result.graphs.length > 1 ? ` of subgraph ${item.graph}` : '';
     return op
