@@ -51,6 +51,7 @@ class Folding {
         scopes.get(key).ops.push(op);
       }
       if (!scopes.size) return null;
+      this.joinAlike(parts);
       // Where most operators are in scopes of their own, these do not help.
       if (parts.length > 1)
         return parts.length > ops.length / 2 && parts.length > NODES_MOST
@@ -58,6 +59,34 @@ class Folding {
           : parts.map(part => (part.title ? part : this.stretch(part.ops, 16)));
     }
     return null;
+  }
+  /** What is in no scope, of one kind and side by side, is one stretch. */
+  joinAlike(parts) {
+    const alike = new Map();
+    for (const part of parts)
+      if (!part.title && part.ops.length === 1) {
+        const [op] = part.ops,
+          key = `${this.graph.kind(op)} ${this.levels[op]}`;
+        if (!alike.has(key)) alike.set(key, []);
+        alike.get(key).push(part);
+      }
+    for (const [first, ...others] of alike.values())
+      if (others.length >= MEMBERS)
+        for (const part of others) {
+          first.ops.push(...part.ops);
+          parts.splice(parts.indexOf(part), 1);
+        }
+  }
+  /** By operator, how many are above it. */
+  get levels() {
+    const { graph } = this;
+    if (!this.level) {
+      this.level = new Int32Array(graph.ops);
+      for (const { from, to } of graph.edges)
+        if (graph.isOp(from) && graph.isOp(to))
+          this.level[graph.opOfNode(to)] = Math.max(this.level[graph.opOfNode(to)], this.level[graph.opOfNode(from)] + 1);
+    }
+    return this.level;
   }
   byRepeats({ ops, depth, isRepeat }) {
     if (isRepeat) return null;
@@ -148,9 +177,11 @@ export function foldingOf(graph, opened, made = []) {
     if (parts.length < 2 || (!must && all + parts.length > NODES_MOST)) done.push(unit);
     else units.push(...parts);
   }
-  const open = unit =>
-      unit.ops.length >= MEMBERS && opened.has(unit.key) ? folding.parts(unit).flatMap(part => (part === unit ? [] : open(part))) : [unit],
+  // Who stands beside its user needs no row.
+  const isLarge = unit => unit.ops.filter(op => graph.data.host?.[op] === undefined).length >= MEMBERS,
+    open = unit =>
+      isLarge(unit) && opened.has(unit.key) ? folding.parts(unit).flatMap(part => (part === unit ? [] : open(part))) : [unit],
     unitOf = [];
-  for (const unit of [...units, ...done].flatMap(open)) if (unit.ops.length >= MEMBERS) for (const op of unit.ops) unitOf[op] = unit;
+  for (const unit of [...units, ...done].flatMap(open)) if (isLarge(unit)) for (const op of unit.ops) unitOf[op] = unit;
   return unitOf;
 }

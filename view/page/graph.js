@@ -542,7 +542,6 @@ export class Pane {
     c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    c.lineJoin = 'round';
     for (const edge of edges) {
       const from = nodes[edge.from];
       if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io') continue;
@@ -560,7 +559,8 @@ export class Pane {
       const wide = width(c, text),
         place = [x, x - 14 - wide].find(left => !this.isTaken(from.row + 1, left, left + wide));
       if (place === undefined) continue;
-      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, place, y));
+      // Lines pass behind it.
+      ((c.fillStyle = this.colours.pane), c.fillRect(place - 2, y - size / 2, wide + 4, size));
       ((c.fillStyle = this.colours.soft), c.fillText(text, place, y));
     }
   }

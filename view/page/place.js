@@ -224,8 +224,7 @@ export function displayOf(graph, folded, groupOf) {
   }
   if (groupOf) return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
   besides(nodes, op => of[graph.inputs.length + op]);
-  const lanes = lanesOf(nodes);
-  for (const edge of edges) finish(edge, nodes, lanes);
+  routeAll(nodes, edges);
   return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
 }
 
@@ -247,25 +246,28 @@ export function besides(nodes, hostOf) {
       }),
     );
 }
-export const lanesOf = nodes => {
-  const lanes = new Map();
-  for (const node of nodes)
-    if (node.state !== 'beside') {
-      if (lanes.has(node.row)) lanes.get(node.row).push(node.x);
-      else lanes.set(node.row, [node.x]);
-    }
-  return lanes;
-};
-export function finish(edge, nodes, lanes) {
-  const from = nodes[edge.from],
-    to = nodes[edge.to];
-  if (from.state === 'beside') {
-    edge.beside = true;
-    edge.route = from.row === to.row ? [] : null;
-    return;
+/** Lines that have no places yet, the shortest first; none is further from the middle than `most`. */
+export function routeAll(nodes, edges, most = Infinity) {
+  const rows = new Map(),
+    long = [];
+  for (const node of nodes) {
+    if (!rows.has(node.row)) rows.set(node.row, []);
+    rows.get(node.row).push(node);
   }
-  if (to.row - from.row <= 1) edge.route = to.row > from.row ? [] : null;
-  else if (edge.route === 'direct') edge.route = route(from, to, lanes);
+  for (const edge of edges) {
+    const from = nodes[edge.from],
+      span = nodes[edge.to].row - from.row;
+    edge.beside = from.state === 'beside';
+    if (edge.beside) edge.route = span === 0 ? [] : null;
+    else if (span <= 1) edge.route = span === 1 ? [] : null;
+    else if (edge.route === 'direct') {
+      if (span > LONGEST) edge.route = null;
+      else long.push(edge);
+    }
+  }
+  const lines = new Map(), // by row
+    span = edge => nodes[edge.to].row - nodes[edge.from].row;
+  for (const edge of long.sort((a, b) => span(a) - span(b))) edge.route = route(nodes[edge.from], nodes[edge.to], rows, lines, most);
 }
 
 /**
@@ -296,27 +298,51 @@ export function settle(nodes, edges, hostOf) {
     for (const i of list) nodes[i].x -= moved / list.length;
   }
   besides(nodes, hostOf);
-  const lanes = lanesOf(nodes);
-  for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
+  for (const edge of edges) edge.route = 'direct';
+  routeAll(nodes, edges);
   return new Display(nodes, edges);
 }
 
-/** Around the nodes in the way of a straight line. */
-function route(from, to, lanes) {
+/** One lane that is free in all rows between, else around the nodes in the way of a straight line. */
+function route(from, to, rows, lines, most) {
   const span = to.row - from.row,
-    places = [],
-    most = 64; // of nodes that are looked at in a row
-  if (span <= 1 || span > LONGEST) return span === 1 ? [] : null;
+    lane = laneOf(from, to, rows, lines, most) ?? null,
+    places = lane === null ? aroundNodes(from, to, rows) : new Array(span - 1).fill(lane);
+  places.forEach((x, i) => {
+    const row = from.row + 1 + i;
+    if (!lines.has(row)) lines.set(row, []);
+    lines.get(row).push({ x, from });
+  });
+  return places;
+}
+/** The nearest to both ends that is beside all nodes, and beside the lines of others. */
+function laneOf(from, to, rows, lines, most) {
+  const nodes = new Map(), // by place: half of what is broadest there
+    others = [];
+  for (let row = from.row + 1; row < to.row; ++row) {
+    for (const { x, w = WIDTH } of rows.get(row) ?? []) nodes.set(x, Math.max(nodes.get(x) ?? 0, w / 2));
+    for (const line of lines.get(row) ?? []) if (line.from !== from) others.push(line.x);
+    if (nodes.size + others.length > 100) return undefined;
+  }
+  const isFree = x => ![...nodes].some(([at, half]) => Math.abs(at - x) < half + 10) && !others.some(at => Math.abs(at - x) < 7),
+    cost = x => Math.abs(x - from.x) + Math.abs(x - to.x),
+    wishes = [from.x, to.x];
+  for (const [at, half] of nodes) for (let i = 0; i < 6; ++i) wishes.push(at - half - 12 - 8 * i, at + half + 12 + 8 * i);
+  return wishes.sort((a, b) => cost(a) - cost(b) || b - a).find(x => Math.abs(x) <= most && isFree(x));
+}
+function aroundNodes(from, to, rows) {
+  const places = [],
+    many = 64; // of nodes that are looked at in a row
   const blocking = (row, x) => {
-    const list = lanes.get(row) ?? [];
-    return list.length > most ? [] : list.filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
+    const list = rows.get(row) ?? [];
+    return list.length > many ? [] : list.filter(({ x: at, w = WIDTH }) => Math.abs(at - x) < w / 2 + 10);
   };
   let x = blocking(from.row + 1, to.x).length ? from.x : to.x; // straight on, from there
-  for (let i = 1; i < span; ++i) {
-    const there = blocking(from.row + i, x);
+  for (let row = from.row + 1; row < to.row; ++row) {
+    const there = blocking(row, x);
     if (there.length) {
-      const left = Math.min(...there) - WIDTH / 2 - 12,
-        right = Math.max(...there) + WIDTH / 2 + 12;
+      const left = Math.min(...there.map(({ x: at, w = WIDTH }) => at - w / 2)) - 12,
+        right = Math.max(...there.map(({ x: at, w = WIDTH }) => at + w / 2)) + 12;
       x = x - left < right - x ? left : right;
     }
     places.push(x);
