@@ -52,13 +52,34 @@ class Folding {
       }
       if (!scopes.size) return null;
       this.joinAlike(parts);
-      // Where most operators are in scopes of their own, these do not help.
+      // Where most operators are in scopes of their own, or of scopes that use each other, these do not help.
       if (parts.length > 1)
-        return parts.length > ops.length / 2 && parts.length > NODES_MOST
+        return (parts.length > ops.length / 2 && parts.length > NODES_MOST) || this.inCircles(parts) * 2 > ops.length
           ? null
           : parts.map(part => (part.title ? part : this.stretch(part.ops, 16)));
     }
     return null;
+  }
+  /** How many operators are in parts that use each other. */
+  inCircles(parts) {
+    const { graph } = this,
+      of = new Map(parts.flatMap((part, i) => part.ops.map(op => [op, i]))),
+      ways = parts.map(() => [new Set(), new Set()]), // to whom, from whom
+      rest = new Set(parts.keys());
+    for (const [op, to] of of)
+      for (const node of graph.preds[graph.inputs.length + op]) {
+        const from = graph.isOp(node) ? of.get(graph.opOfNode(node)) : undefined;
+        if (from !== undefined && from !== to) (ways[from][0].add(to), ways[to][1].add(from));
+      }
+    for (const side of [0, 1]) {
+      const free = [...rest].filter(i => ![...ways[i][side]].some(other => rest.has(other)));
+      for (let i; (i = free.pop()) !== undefined;) {
+        rest.delete(i);
+        for (const other of ways[i][1 - side])
+          if (rest.has(other) && ![...ways[other][side]].some(one => rest.has(one))) free.push(other);
+      }
+    }
+    return [...rest].reduce((sum, i) => sum + parts[i].ops.length, 0);
   }
   /** What is in no scope, of one kind and side by side, is one stretch. */
   joinAlike(parts) {

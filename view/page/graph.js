@@ -228,7 +228,12 @@ export class Pane {
   reveal(node) {
     if (node === undefined || this.isVisible(node)) return;
     const { x, row } = this.display.nodes[node],
-      target = { x, y: row * this.pitch, scale: Math.max(this.view.scale, 0.5) };
+      scale = Math.max(this.view.scale, 0.5),
+      // The beginning and the end of a graph are no further in than they have to be.
+      half = this.size()[1] / 2 / this.down(scale) - this.pitch,
+      last = (this.extent.rows - 1) * this.pitch,
+      y = Math.max(Math.min(row * this.pitch, last - half), Math.min(half, last / 2)),
+      target = { x, y, scale };
     cancelAnimationFrame(this.flight);
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
       this.view = target;

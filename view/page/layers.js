@@ -192,6 +192,7 @@ class Layers {
           ways.push([block[items[i - 1]], block[item]]);
           begin += gap(item);
         }
+        if (!Number.isFinite(room)) return;
         least[block[item]] = Math.max(least[block[item]], begin);
         most[block[item]] = Math.min(most[block[item]], begin + Math.max(room - WIDTH - beside - need, 0));
       });
@@ -223,7 +224,10 @@ class Layers {
     }
     for (const layer of layers) this.settle(layer, new Map(layer.items.map(item => [item, x[item]])));
   }
-  /** A layer's items go to its rows in turn, so that lines pass between them as between bricks; of many rows each other one is the same. */
+  /**
+   * A layer's items go to its rows in turn, so that lines pass between them as between bricks; of more than two rows each second one
+   * stands alike.
+   */
   placed() {
     let height = 0;
     for (const { items, beside, rows } of this.layers) {
@@ -325,7 +329,7 @@ export function inColumn(displays, wide, pitch) {
   return displays.map((display, side) => {
     const nodes = display.nodes.map((node, i) => Object.assign(node, { row: at.get(of[side][i]), x: 0, dy: 0, w: wide, h: HEIGHT }));
     lanesBeside(nodes, display.edges, -wide / 2);
-    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch, column: true, past: display.past });
+    return Object.assign(new Display(nodes, display.edges, true), { rows: count, pitch, column: true, past: display.past });
   });
 }
 /** A line that passes rows goes down at the left: one lane for all that leave a node. */

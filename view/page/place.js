@@ -17,7 +17,7 @@ const CHIP = { w: 108, h: 18 };
  * edges: {from, to, tensor, route}   route: x in each row between, null where the edge is too long for a line
  */
 export class Display {
-  constructor(nodes, edges) {
+  constructor(nodes, edges, areLinesWithin = false) {
     for (const node of nodes) ((node.w ??= WIDTH), (node.h ??= HEIGHT), (node.dy ??= 0));
     this.nodes = nodes;
     this.edges = edges;
@@ -34,6 +34,9 @@ export class Display {
     for (const edge of edges) (this.succs[edge.from].push(edge.to), this.preds[edge.to].push(edge.from));
     this.left = nodes.reduce((least, node) => Math.min(least, node.x - node.w / 2), nodes.length ? Infinity : 0);
     this.right = nodes.reduce((most, node) => Math.max(most, node.x + node.w / 2), nodes.length ? -Infinity : 0);
+    for (const { route } of areLinesWithin ? [] : edges)
+      if (Array.isArray(route))
+        for (const x of route) ((this.left = Math.min(this.left, x - 4)), (this.right = Math.max(this.right, x + 4)));
   }
   /** Indices into byRow of what lies in rows first to last. */
   between(first, last) {
@@ -82,14 +85,19 @@ export function kernelOf(graph, op) {
 function kernelText(graph, op) {
   const kind = graph.kind(op),
     options = graph.options(op),
-    dims = /CONV/.test(kind) ? graph.shape(graph.operands(op)[1] ?? -1).split('×') : [];
+    pair = name => new RegExp(`\\b${name}=\\[ ?(\\d+), ?(\\d+) ?\\]`).exec(options)?.slice(1),
+    weights = () => graph.shape(graph.operands(op)[1] ?? -1).split('×');
+  if (kind.startsWith('CUSTOM:onnx.')) {
+    const window = pair('kernel_shape') ?? (/Conv/.test(kind) ? weights().slice(2) : []);
+    return window.length === 2 ? `${window.join('×')}${strideText(...(pair('strides') ?? [1, 1]).map(Number))}` : '';
+  }
+  const dims = /CONV/.test(kind) ? weights() : [];
   const height = /POOL/.test(kind) ? optionOf(options, 'filter_height') : dims.length === 4 ? Number(dims[1]) : 0,
     width = /POOL/.test(kind) ? optionOf(options, 'filter_width') : Number(dims[2]);
   if (!(height > 0 && width > 0)) return '';
-  const down = optionOf(options, 'stride_h'),
-    across = optionOf(options, 'stride_w');
-  return `${height}×${width}${down === 1 && across === 1 ? '' : down === across ? ` /${down}` : ` /${down}×${across}`}`;
+  return `${height}×${width}${strideText(optionOf(options, 'stride_h'), optionOf(options, 'stride_w'))}`;
 }
+const strideText = (down, across) => (down === 1 && across === 1 ? '' : down === across ? ` /${down}` : ` /${down}×${across}`);
 
 function nodeOf(graph, node, row, x) {
   const side = graph.side,
