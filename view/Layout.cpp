@@ -232,7 +232,7 @@ private:
 
   /// Items that stand straight below each other have one number: what is next on the longest way for both, unless that
   /// crosses a longer one; and where all ways part and join again.
-  void makeBlocks() {
+  void makeBlocks(bool joins) {
     std::vector<uint32_t> up = longestWays(true), down = longestWays(false);
     std::vector<uint32_t> parent(row.size());
     std::iota(parent.begin(), parent.end(), 0);
@@ -259,9 +259,11 @@ private:
     uint32_t last = none;
     for (auto &items : rows)
       if (items.size() == 1) {
-        uint32_t item = items.front();
-        if (last != none && parent[item] == item && upBegin[item + 1] - upBegin[item] > 1)
-          parent[item] = last;
+        uint32_t item = items.front(), first = item;
+        while (parent[first] != first && row[parent[first]] > (last == none ? 0 : row[last]))
+          first = parent[first];
+        if (joins && last != none && parent[first] == first && upBegin[item + 1] - upBegin[item] > 1)
+          parent[first] = last;
         last = item;
       }
     block.resize(row.size());
@@ -293,7 +295,9 @@ private:
   /// In the manner of Brandes and Köpf: blocks as near to what they are tied to as their order and distances allow, the
   /// mean of as far left and as far right as that is.
   void place() {
-    makeBlocks();
+    makeBlocks(/*joins=*/true);
+    if (fromLeft().size() < blocks) // something would be at both sides of what joins
+      makeBlocks(/*joins=*/false);
     x.assign(row.size(), 0);
     for (auto &items : rows) {
       double at = 0;

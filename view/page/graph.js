@@ -147,12 +147,7 @@ export class Pane {
   breadth(rows) {
     const { nodes, byRow } = this.display,
       first = byRow.length ? nodes[byRow[0]].row : 0,
-      [begin, end] = this.display.between(first, first + rows - 1);
-    let left = Infinity,
-      right = -Infinity;
-    for (let i = begin; i < end; ++i)
-      ((left = Math.min(left, nodes[byRow[i]].x - nodes[byRow[i]].w / 2)),
-        (right = Math.max(right, nodes[byRow[i]].x + nodes[byRow[i]].w / 2)));
+      [left, right] = this.display.reach(first, first + rows - 1);
     return Math.max(right - left, WIDTH) + this.lanes();
   }
   /** What lines need at the left of nodes that stand one below the other. */
@@ -169,27 +164,31 @@ export class Pane {
       [begin, end] = d.between(from, from + Math.floor(room / this.pitch) - 1),
       places = [];
     for (let i = begin; i < end; ++i) places.push(d.nodes[d.byRow[i]]);
-    const left = places.reduce((least, node) => Math.min(least, node.x - node.w / 2), Infinity) - this.lanes(),
-      right = places.reduce((most, node) => Math.max(most, node.x + node.w / 2), -Infinity);
+    const reach = d.reach(from, from + Math.floor(room / this.pitch) - 1),
+      left = reach[0] - this.lanes(),
+      right = reach[1];
     const middle = places
       .filter(node => node.state !== 'beside')
       .map(node => node.x)
       .sort((a, b) => a - b);
-    const x = !places.length
-      ? 0
-      : right - left + 16 <= wide
-        ? (left + right) / 2
-        : middle[middle.length >> 1] -
-          (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
+    const all = this.extent ?? d,
+      x = !places.length
+        ? 0
+        : all.right - all.left + 16 <= wide && !d.column
+          ? (all.left + all.right) / 2
+          : right - left + 16 <= wide
+            ? (left + right) / 2
+            : middle[middle.length >> 1] -
+              (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
     const y = d.rows * this.pitch + 16 <= room ? ((d.rows - 1) * this.pitch) / 2 : room / 2 + from * this.pitch - HEIGHT / 2 - 12,
-      all = [x];
+      xs = [x];
     const lefts =
         right - left + 16 <= wide || places.length > 2000
           ? []
           : [...new Set(places.map(node => node.x - node.w / 2))].sort((a, b) => a - b),
       step = Math.max(lefts.length / 24, 1);
-    for (let i = 0; i < lefts.length; i += step) all.push(lefts[Math.floor(i)] + wide / 2 - 8);
-    return all.map(x => ({ x, y, scale }));
+    for (let i = 0; i < lefts.length; i += step) xs.push(lefts[Math.floor(i)] + wide / 2 - 8);
+    return xs.map(x => ({ x, y, scale }));
   }
   toGraph(x, y) {
     const [width, height] = this.size();
@@ -762,6 +761,7 @@ export class Pane {
     c.font = `${size}px ${face}`;
     const words = [text, text.split(' ')[0]].find(one => begin + width(c, one) <= node.x - 5);
     if (!words || above < size + 4) return;
+    ((c.fillStyle = this.colours.pane), c.fillRect(begin - 1, y - size - 2, width(c, words) + 2, size));
     c.fillStyle = this.colours.soft;
     c.fillText(words, begin, y - size / 2 - 2);
   }

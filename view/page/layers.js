@@ -147,7 +147,8 @@ class Layers {
     const { layers, above, below, row } = this,
       up = this.mains(above, layers),
       down = this.mains(below, layers.toReversed()),
-      block = new Int32Array(this.count);
+      block = new Int32Array(this.count),
+      first = []; // by block: its first layer
     let count = 0,
       single = -1;
     layers.forEach(({ items }, i) => {
@@ -164,11 +165,13 @@ class Layers {
         block[item] = block[to];
       }
       // Where all ways join again is below where they parted.
-      if (items.length === 1) {
-        if (block[items[0]] < 0 && single >= 0 && above[items[0]].size > 1) block[items[0]] = block[single];
-        single = items[0];
-      }
-      for (const item of items) if (block[item] < 0) block[item] = count++;
+      for (const item of items) if (block[item] < 0) ((first[count] = i), (block[item] = count++));
+      if (items.length !== 1) return;
+      const own = block[items[0]];
+      if (single >= 0 && first[own] > row[single] && above[items[0]].size > 1)
+        for (let at = first[own]; at <= i; ++at)
+          for (const item of layers[at].items) if (block[item] === own) block[item] = block[single];
+      single = items[0];
     });
     return { block, count };
   }

@@ -34,9 +34,31 @@ export class Display {
     for (const edge of edges) (this.succs[edge.from].push(edge.to), this.preds[edge.to].push(edge.from));
     this.left = nodes.reduce((least, node) => Math.min(least, node.x - node.w / 2), nodes.length ? Infinity : 0);
     this.right = nodes.reduce((most, node) => Math.max(most, node.x + node.w / 2), nodes.length ? -Infinity : 0);
-    for (const { route } of areLinesWithin ? [] : edges)
+    this.lines = new Map(); // row → how far left and right lines go that pass it
+    for (const { from, route } of areLinesWithin ? [] : edges)
       if (Array.isArray(route))
-        for (const x of route) ((this.left = Math.min(this.left, x - 4)), (this.right = Math.max(this.right, x + 4)));
+        route.forEach((x, i) => {
+          const row = nodes[from].row + 1 + i,
+            [left, right] = this.lines.get(row) ?? [x, x];
+          this.lines.set(row, [Math.min(left, x), Math.max(right, x)]);
+        });
+    for (const [left, right] of this.lines.values())
+      ((this.left = Math.min(this.left, left - 4)), (this.right = Math.max(this.right, right + 4)));
+  }
+  /** How far nodes and lines go in rows first to last: left, right. */
+  reach(first, last) {
+    const [begin, end] = this.between(first, last);
+    let left = Infinity,
+      right = -Infinity;
+    for (let i = begin; i < end; ++i) {
+      const { x, w } = this.nodes[this.byRow[i]];
+      ((left = Math.min(left, x - w / 2)), (right = Math.max(right, x + w / 2)));
+    }
+    for (let row = first; row <= last && row < this.rows; ++row) {
+      const lines = this.lines.get(row);
+      if (lines) ((left = Math.min(left, lines[0] - 4)), (right = Math.max(right, lines[1] + 4)));
+    }
+    return [left, right];
   }
   /** Indices into byRow of what lies in rows first to last. */
   between(first, last) {
@@ -326,13 +348,13 @@ function route(from, to, rows, lines, most) {
 /** The nearest to both ends that is beside all nodes, and beside the lines of others. */
 function laneOf(from, to, rows, lines, most) {
   const nodes = new Map(), // by place: half of what is broadest there
-    others = [];
+    others = new Set();
   for (let row = from.row + 1; row < to.row; ++row) {
     for (const { x, w = WIDTH } of rows.get(row) ?? []) nodes.set(x, Math.max(nodes.get(x) ?? 0, w / 2));
-    for (const line of lines.get(row) ?? []) if (line.from !== from) others.push(line.x);
-    if (nodes.size + others.length > 100) return undefined;
+    for (const line of lines.get(row) ?? []) if (line.from !== from) others.add(line.x);
+    if (nodes.size + others.size > 100) return undefined;
   }
-  const isFree = x => ![...nodes].some(([at, half]) => Math.abs(at - x) < half + 10) && !others.some(at => Math.abs(at - x) < 7),
+  const isFree = x => ![...nodes].some(([at, half]) => Math.abs(at - x) < half + 10) && ![...others].some(at => Math.abs(at - x) < 7),
     cost = x => Math.abs(x - from.x) + Math.abs(x - to.x),
     wishes = [from.x, to.x];
   for (const [at, half] of nodes) for (let i = 0; i < 6; ++i) wishes.push(at - half - 12 - 8 * i, at + half + 12 + 8 * i);
