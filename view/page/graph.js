@@ -706,8 +706,12 @@ export class Pane {
       whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
-      title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, 'front') : titleIn(c, node.title, room - note);
-    const head = this.distinct(c, title, node.title, room - note, node);
+      isNamed = node.state === 'group' && !node.kinds,
+      // In one line the end of the name has room, too: it tells a node from others of its kind.
+      tail = two || isNamed || !node.subtitle ? 0 : Math.min(width(c, node.subtitle), 64 / scale) + 8,
+      kept = Math.max(room - note - tail, Math.min(room - note, 56 / scale)),
+      title = isNamed ? shorten(c, node.title, kept, 'front') : titleIn(c, node.title, kept);
+    const head = this.distinct(c, title, node.title, kept, node);
     put(head, node.title, middle, big, room - note);
     const end = Math.min(width(c, head), room - note) + 8;
     if (note) {

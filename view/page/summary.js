@@ -116,16 +116,17 @@ export class Summary {
     ].filter(([key]) => Number(from[key]) || Number(to[key]));
     const whole = text => h('span', { class: 'whole' }, text);
     const said = figures.map(([key, words, changes, unit, what, limit]) => {
-      if (from[key] === undefined) return [words, h('b', { class: 'whole' }, unit(Number(to[key]))), `${key === 'bytes' ? ' large' : what}${limit}`];
-      const [a, b] = [Number(from[key]), Number(to[key])].map(unit);
-      return [words, h('b', {}, change(Number(from[key]), Number(to[key]), changes)), [`${what} (`, a === b ? '' : [whole(a), ' → '], whole(b), `${limit})`]];
+      const [was, is] = [from[key], to[key]].map(Number),
+        [a, b] = [was, is].map(unit);
+      if (from[key] === undefined) return [words, h('b', { class: 'whole' }, b), `${key === 'bytes' ? ' large' : what}${limit}`];
+      return [words, h('b', {}, change(was, is, changes)), `${what} (`, ...(a === b ? [] : [whole(a), ' → ']), whole(b), `${limit})`];
     });
     if (!said.length) return null;
     said[0][0] = said[0][0][0].toUpperCase() + said[0][0].slice(1);
     return h(
       'p',
       {},
-      said.map((part, i) => [i ? (i + 1 < said.length ? ', ' : said.length > 2 ? ', and ' : ' and ') : '', ...part.flat(2)]),
+      said.map((part, i) => [i ? (i + 1 < said.length ? ', ' : said.length > 2 ? ', and ' : ' and ') : '', ...part]),
       '.',
     );
   }
