@@ -54,13 +54,13 @@ class Folding {
       this.joinAlike(parts);
       // Where most operators are in scopes of their own, or of scopes that use each other, these do not help.
       if (parts.length > 1)
-        return (parts.length > ops.length / 2 && parts.length > NODES_MOST) || this.inCircles(parts) * 2 > ops.length
+        return (parts.length > ops.length / 2 && parts.length > NODES_MOST) || this.inCircles(parts) * 3 > ops.length
           ? null
           : parts.map(part => (part.title ? part : this.stretch(part.ops, 16)));
     }
     return null;
   }
-  /** How many operators are in parts that use each other. */
+  /** How many operators are in parts that use each other, but for the largest of these, which is divided anyway. */
   inCircles(parts) {
     const { graph } = this,
       of = new Map(parts.flatMap((part, i) => part.ops.map(op => [op, i]))),
@@ -79,7 +79,8 @@ class Folding {
           if (rest.has(other) && ![...ways[other][side]].some(one => rest.has(one))) free.push(other);
       }
     }
-    return [...rest].reduce((sum, i) => sum + parts[i].ops.length, 0);
+    const sizes = [...rest].map(i => parts[i].ops.length);
+    return sizes.reduce((sum, size) => sum + size, 0) - Math.max(0, ...sizes);
   }
   /** What is in no scope, of one kind and side by side, is one stretch. */
   joinAlike(parts) {
