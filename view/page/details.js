@@ -45,18 +45,11 @@ export class Details {
     const graph = this.model.graphOf(item);
     return clean(item.type === 'op' ? graph.opName(item.index) : graph.tensorName(item.index)).split(';')[0];
   }
-  /** The others of them. */
+  /** All of them, where there are others. */
   joined(name) {
-    const [, ...others] = clean(name).split(';');
-    return others.length
-      ? h('details', { class: 'soft' }, [
-          h('summary', {}, `and ${count(others.length, 'more name')}`),
-          h(
-            'ul',
-            {},
-            others.slice(0, 60).map(other => h('li', {}, inPart(other))),
-          ),
-        ])
+    const others = clean(name).split(';').length - 1;
+    return others
+      ? h('details', { class: 'soft' }, h('summary', {}, `and ${count(others, 'more name')}`), h('p', {}, inPart(clean(name))))
       : null;
   }
   /** For a narrow place: the end of a name is what tells it from others. */
