@@ -12,7 +12,12 @@ static bool flows(const Value *value) {
   return value && (value->producer() || value->isGraphInput || value->isVariable);
 }
 
-HistoryRecorder::HistoryRecorder(const Model &model, llvm::raw_ostream &os) : model(model), os(os) {
+HistoryRecorder::HistoryRecorder(const Model &model, const origin::Listing &source, llvm::raw_ostream &os)
+    : model(model), os(os), told(model.rewrites) {
+  if (source.format == "onnx") {
+    beginWithNodes(source);
+    return;
+  }
   for (auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       values[value] = nextValue++;
@@ -24,6 +29,47 @@ HistoryRecorder::HistoryRecorder(const Model &model, llvm::raw_ostream &os) : mo
   reasons.resize(nextOperator);
   os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue
      << "}\n";
+}
+
+/// What was made of the nodes when they were read is the first rewrite of each subgraph.
+void HistoryRecorder::beginWithNodes(const origin::Listing &source) {
+  nextOperator = source.operatorCount();
+  nextValue = source.tensorCount();
+  os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue
+     << "}\n";
+  llvm::DenseSet<uint32_t> taken;
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      for (const Relation &relation : value->relations)
+        if (!relation.steps && taken.insert(relation.tensor).second) {
+          values[value] = relation.tensor;
+          break;
+        }
+  std::vector<bool> isGone(nextOperator);
+  for (auto &graph : model.subgraphs) {
+    Ids removed;
+    llvm::DenseMap<uint32_t, uint32_t> position;
+    std::vector<Made> made;
+    auto remove = [&](uint32_t id) {
+      if (id >= isGone.size() || isGone[id])
+        return;
+      isGone[id] = true;
+      position[id] = uint32_t(removed.size());
+      removed.push_back(id);
+    };
+    for (const Operator &op : graph->operators) {
+      Made &item = made.emplace_back(Made{&op, llvm::SmallVector<uint32_t, 2>()});
+      model.sets.forEach(op.origins, [&](uint32_t id) {
+        remove(id);
+        if (auto at = position.find(id); at != position.end())
+          item.from->push_back(at->second);
+      });
+    }
+    if (graph == model.subgraphs.back()) // who computed shapes and axes, and what is left of bodies
+      for (uint32_t id = 0; id < isGone.size(); ++id)
+        remove(id);
+    write(model.rewrites, "lower-onnx", "as it was read", graph->index, removed, made, {});
+  }
 }
 
 /// A line of its own the first time.
@@ -81,20 +127,25 @@ void HistoryRecorder::forgetReused(llvm::ArrayRef<const Operator *> removed, llv
         values.erase(known);
 }
 
-void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
-                            llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
-                            llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced) {
-  uint32_t passName = name(pass), ruleName = name(rule);
-  for (const Made &item : made)
-    name(item.op->opName());
+/// Their numbers; they are known no longer.
+HistoryRecorder::Ids HistoryRecorder::forget(llvm::ArrayRef<const Operator *> removed) {
   Ids ids;
   for (const Operator *op : removed) {
     auto known = operators.find(op);
     ids.push_back(known->second.id);
     operators.erase(known);
   }
+  return ids;
+}
+
+void HistoryRecorder::write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
+                            llvm::ArrayRef<uint32_t> removed, llvm::ArrayRef<Made> made,
+                            llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced) {
+  uint32_t passName = name(pass), ruleName = name(rule);
+  for (const Made &item : made)
+    name(item.op->opName());
   os << '[' << number << ',' << passName << ',' << ruleName << ',' << graph << ',';
-  writeList(os, ids);
+  writeList(os, removed);
   os << ",[";
   const char *separator = "";
   for (const Made &item : made) {
@@ -141,7 +192,7 @@ void HistoryRecorder::record(const RewriteEvent &event) {
     if (operators.contains(op) && !llvm::is_contained(removed, op))
       unused.push_back(op);
   if (!unused.empty())
-    write(event.number, event.pass, "unused", event.subgraph->index, unused, {}, {});
+    write(event.number, event.pass, "unused", event.subgraph->index, forget(unused), {}, {});
   std::vector<Made> made;
   IdSets &sets = const_cast<Model &>(model).sets;
   for (const Operator *op : event.created) {
@@ -170,7 +221,7 @@ void HistoryRecorder::record(const RewriteEvent &event) {
   }
   if (removed.empty() && made.empty() && replaced.empty())
     return; // two constants became one
-  write(event.number, event.pass, event.rule, event.subgraph->index, removed, made, replaced);
+  write(event.number, event.pass, event.rule, event.subgraph->index, forget(removed), made, replaced);
 }
 
 void HistoryRecorder::declined(const Operator &op, const Pass &pass, const Rule &rule, llvm::StringRef reason) {
@@ -266,7 +317,7 @@ void HistoryRecorder::compare(uint32_t number, llvm::StringRef pass) {
       item.from->push_back(position[op]);
   }
   forgetReused(removed, made);
-  write(number, pass, "unused", added.empty() ? 0 : added.front()->subgraph()->index, removed, made, {});
+  write(number, pass, "unused", added.empty() ? 0 : added.front()->subgraph()->index, forget(removed), made, {});
 }
 
 void HistoryRecorder::finish() {

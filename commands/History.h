@@ -1,5 +1,6 @@
 #pragma once
 
+#include "origin/OriginMap.h"
 #include "passes/Pipeline.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -13,8 +14,8 @@ namespace origo::commands {
 /// in file order, and behind them new ones as they are made.
 class HistoryRecorder {
 public:
-  /// The model as it was read. Both outlive this.
-  HistoryRecorder(const Model &model, llvm::raw_ostream &os);
+  /// The model as it was read, and its source. All outlive this.
+  HistoryRecorder(const Model &model, const origin::Listing &source, llvm::raw_ostream &os);
   void record(const RewriteEvent &event);
   /// A rule declined, for a reason.
   void declined(const Operator &op, const Pass &pass, const Rule &rule, llvm::StringRef reason);
@@ -50,14 +51,16 @@ private:
   std::vector<Declined> attempts;
   llvm::StringMap<uint32_t> attemptNumbers;
 
+  void beginWithNodes(const origin::Listing &source);
   uint32_t name(llvm::StringRef text);
   uint32_t current(uint32_t value);
   uint32_t valueId(const Value &value);
   Known describe(const Operator &op);
   void forgetReused(llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made);
   void write(uint32_t number, llvm::StringRef pass, llvm::StringRef rule, uint32_t graph,
-             llvm::ArrayRef<const Operator *> removed, llvm::ArrayRef<Made> made,
+             llvm::ArrayRef<uint32_t> removed, llvm::ArrayRef<Made> made,
              llvm::ArrayRef<std::pair<uint32_t, uint32_t>> replaced);
+  Ids forget(llvm::ArrayRef<const Operator *> removed);
   void compare(uint32_t number, llvm::StringRef pass);
   void writeReasons();
 };

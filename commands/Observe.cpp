@@ -33,7 +33,8 @@ llvm::Expected<std::unique_ptr<Observer>> Observer::create(const ObserveOptions 
       return file.takeError();
     observer->historyFile = std::move(*file);
     observer->historyStream = std::make_unique<OutputStream>(*observer->historyFile);
-    observer->history = std::make_unique<HistoryRecorder>(*imported.model, *observer->historyStream);
+    observer->history =
+        std::make_unique<HistoryRecorder>(*imported.model, *imported.lineage.source, *observer->historyStream);
   }
   for (const std::string &name : options.printAfter)
     if (!findPass(name) && name != "remove-dead-code")

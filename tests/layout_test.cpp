@@ -93,6 +93,32 @@ TEST(Layout, BlocksDoNotLean) {
       EXPECT_EQ(layout.x[4 * block + i], layout.x[i]) << block;
 }
 
+/// What a connection skips, or a short branch is beside, is straight; and so is what is next.
+TEST(Layout, TheMainChainIsStraight) {
+  LayoutGraph graph{12, {}}; // a skip connection over two nodes, then a branch of one node beside two
+  for (uint32_t i = 1; i < 12; ++i)
+    if (i != 7)
+      graph.edges.emplace_back(i == 8 ? 6 : i - 1, i);
+  for (auto [from, to] : {std::pair(1u, 4u), {5u, 7u}, {7u, 9u}})
+    graph.edges.emplace_back(from, to);
+  std::sort(graph.edges.begin(), graph.edges.end());
+  Layout layout = layOut(graph);
+  for (uint32_t node = 0; node < 12; ++node) {
+    if (node != 7)
+      EXPECT_EQ(layout.x[node], layout.x[0]) << node;
+    else
+      EXPECT_NE(layout.x[node], layout.x[0]);
+  }
+}
+
+/// Branches of one length stand at both sides of where they part and join.
+TEST(Layout, EqualBranchesAreOnBothSides) {
+  LayoutGraph graph{7, {{0, 1}, {1, 2}, {1, 3}, {2, 4}, {3, 4}, {4, 5}, {5, 6}}};
+  Layout layout = layOut(graph);
+  EXPECT_EQ(layout.x[4], layout.x[1]);
+  EXPECT_EQ(layout.x[2] + layout.x[3], 2 * layout.x[1]);
+}
+
 TEST(Layout, LongEdgesAreApart) {
   unsigned routed = 0, apart = 0;
   for (auto &[name, graph] : graphs()) {
@@ -182,6 +208,19 @@ TEST(JointLayout, WhatIsNewHasARowOfItsOwn) {
   EXPECT_EQ(joint.result.row, (std::vector<uint32_t>{0, 1, 2, 3, 4}));
   EXPECT_EQ(joint.source.lines[0], JointLayout::Side::Line::Direct);
   EXPECT_EQ(std::set<int32_t>(joint.result.x.begin(), joint.result.x.end()).size(), 1u);
+}
+
+/// Before an operator that stands for several, it is before them all, and in line.
+TEST(JointLayout, WhatIsNewIsBeforeAllThatItsUserStandsFor) {
+  PageGraph source{1, 3, 1, {{0, 1}, {1, 2}, {2, 3}, {3, 4}}, {nowhere, nowhere, nowhere}};
+  PageGraph result{1, 2, 1, {{0, 1}, {1, 2}, {2, 3}}, {nowhere, nowhere}};
+  JointLayout joint = layOutJointly(source, result, {{{}, {0, 1, 2}}, {1, 1, 1}}, false);
+  EXPECT_EQ(joint.source.row, (std::vector<uint32_t>{0, 2, 3, 4, 5}));
+  EXPECT_EQ(joint.result.row, (std::vector<uint32_t>{0, 1, 4, 5}));
+  std::set<int32_t> places(joint.result.x.begin(), joint.result.x.end());
+  places.insert(joint.source.x.begin(), joint.source.x.end());
+  EXPECT_EQ(places.size(), 1u);
+  EXPECT_EQ(joint.result.lines[1], JointLayout::Side::Line::Direct);
 }
 
 /// A path that leaves what became one operator and comes back would lead up.

@@ -1,6 +1,7 @@
 #include "view/Joint.h"
 #include "view/Page.h"
 
+#include "ir/CustomAttributes.h"
 #include "ir/text/Text.h"
 #include "origin/Fingerprint.h"
 #include "origin/Naming.h"
@@ -137,6 +138,28 @@ std::string shapeText(const Value &value) {
 }
 
 /// With the digits that tell it from all other floats.
+/// Those of custom operators, and of nodes of ONNX, by their names where they have some.
+std::string optionsText(const Operator &op) {
+  constexpr size_t most = 4000; // characters
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto attributes = attributesIn(op.customOptions().bytes());
+  if (!attributes) {
+    printOptions(op, os);
+    return text;
+  }
+  auto names = attributes->Keys();
+  for (size_t i = 0; i < names.size() && text.size() < most; ++i) {
+    StringRef name = names[i].AsKey();
+    if (name.starts_with("$"))
+      continue;
+    std::string value;
+    attributes->Values()[i].ToString(false, true, value);
+    os << (text.empty() ? "{" : ", ") << name << '=' << StringRef(value).take_front(most);
+  }
+  return text.empty() ? text : text + "}";
+}
+
 std::string shortestFloat(float value) {
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};
@@ -202,8 +225,7 @@ std::vector<Graph> graphsOf(const PageModel &page) {
     for (const Operator &item : from->operators) {
       Graph::Op &row = to.ops.emplace_back();
       row.kind = item.customCode().empty() ? item.opName() : item.opName() + ":" + item.customCode().str();
-      llvm::raw_string_ostream options(row.options);
-      printOptions(item, options);
+      row.options = optionsText(item);
       for (const Use &use : item.operands())
         row.in.push_back(index(use.get()));
       for (const Value *value : item.results())

@@ -257,6 +257,16 @@ private:
     return rest;
   }
 
+  /// Of the places of what one of the result stands for the first that is behind another place.
+  uint32_t firstOf(uint32_t node, uint32_t behind) const {
+    uint32_t first = resultNode[node], op = node - result.inputs;
+    if (node >= result.inputs && op < result.operators)
+      for (uint32_t origin : pairing.origins[op])
+        if (uint32_t place = sourceNode[source.inputs + origin]; source.host[origin] == nowhere && place > behind)
+          first = std::min(first, place);
+    return first;
+  }
+
   void connect() {
     std::vector<Edge> ofSource, ofNew, ofResult;
     std::vector<uint32_t> above(result.nodes(), nowhere); // by new node: the nearest that is not
@@ -266,12 +276,17 @@ private:
     for (auto [from, to] : result.edges) {
       if (isBeside(result, from))
         continue;
-      (isNew[from] || isNew[to] ? ofNew : ofResult).emplace_back(resultNode[from], resultNode[to]);
-      uint32_t last = isNew[from] ? above[from] : resultNode[from];
+      uint32_t last = isNew[from] ? above[from] : resultNode[from], first = resultNode[to];
+      // Who uses what is new may stand for several that are not one node: that is above them all.
+      if (isNew[from] && !isNew[to])
+        first = firstOf(to, resultNode[from]);
+      (isNew[from] || isNew[to] ? ofNew : ofResult).emplace_back(resultNode[from], first);
+      if (first != resultNode[to])
+        ofResult.emplace_back(resultNode[from], resultNode[to]);
       if (isNew[to] && above[to] == nowhere)
         above[to] = last;
       else if (isNew[from] && !isNew[to] && last != nowhere)
-        direct.emplace_back(last, resultNode[to]);
+        direct.emplace_back(last, first);
     }
     tidy(ofSource), tidy(ofNew), tidy(ofResult), tidy(direct);
     graph.edges = without(ofSource, direct);

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <numeric>
-#include <optional>
 
 namespace origo::view {
 namespace {
@@ -41,6 +42,10 @@ private:
   std::vector<uint32_t> firstLane, laneCount;         ///< by edge
   std::vector<std::vector<uint32_t>> rows;            ///< nodes and lanes from left to right
   std::vector<uint32_t> upBegin, up, downBegin, down; ///< neighbours in the rows above and below
+  static constexpr uint32_t none = ~0u;
+  std::vector<uint32_t> position; ///< in its row
+  std::vector<uint32_t> block;    ///< what has one number is straight
+  uint32_t blocks = 0;
   std::vector<double> x;
   mutable uint64_t looked = 0;
 
@@ -167,10 +172,11 @@ private:
           stack.push_back(down[i]);
       }
     }
-    std::vector<double> position(row.size()), wish(row.size());
+    std::vector<double> wish(row.size());
+    position.resize(row.size());
     auto number = [&](std::vector<uint32_t> &items) {
       for (size_t i = 0; i < items.size(); ++i)
-        position[items[i]] = double(i);
+        position[items[i]] = uint32_t(i);
     };
     for (auto &items : rows)
       number(items);
@@ -198,46 +204,101 @@ private:
     return half(a) + half(b) + beside + (isLane(a) || isLane(b) ? Layout::laneGap : Layout::nodeGap);
   }
 
-  /// Moves the items of a row as near to where they wish to be as their order and distances allow (least squares: what
-  /// would be out of order becomes a block at the mean of its wishes).
-  void settle(const std::vector<uint32_t> &items, const std::vector<double> &wish, const std::vector<double> &weight) {
-    struct Block {
-      double sum, weight;
-      size_t count;
-      double at() const { return sum / weight; }
+  /// The nodes on the longest way to an item, from above or from below.
+  std::vector<uint32_t> longestWays(bool above) const {
+    std::vector<uint32_t> length(row.size());
+    for (size_t i = 0; i < rows.size(); ++i)
+      for (uint32_t item : rows[above ? i : rows.size() - 1 - i]) {
+        uint32_t most = 0;
+        forEachNeighbour(item, above, [&](uint32_t other) { most = std::max(most, length[other]); });
+        length[item] = most + !isLane(item);
+      }
+    return length;
+  }
+
+  /// The neighbour that the longest way goes through; of several such ways the one in the middle, of an even number
+  /// none, so that branches of one length stand at both sides of where they part and join.
+  uint32_t mainOf(uint32_t item, bool above, const std::vector<uint32_t> &length) const {
+    std::vector<uint32_t> best;
+    forEachNeighbour(item, above, [&](uint32_t other) {
+      if (!best.empty() && length[other] > length[best.front()])
+        best.clear();
+      if (best.empty() || length[other] == length[best.front()])
+        best.push_back(other);
+    });
+    std::sort(best.begin(), best.end(), [&](uint32_t a, uint32_t b) { return position[a] < position[b]; });
+    return best.size() % 2 ? best[best.size() / 2] : none;
+  }
+
+  /// Items that stand straight below each other have one number: what is next on the longest way for both, unless that
+  /// crosses a longer one; and where all ways part and join again.
+  void makeBlocks(bool joins) {
+    std::vector<uint32_t> up = longestWays(true), down = longestWays(false);
+    std::vector<uint32_t> parent(row.size());
+    std::iota(parent.begin(), parent.end(), 0);
+    struct Pair {
+      uint32_t above, below, length;
     };
-    std::vector<Block> blocks;
-    double offset = 0;
-    for (size_t i = 0; i < items.size(); ++i) {
-      if (i)
-        offset += distance(items[i - 1], items[i]);
-      blocks.push_back({(wish[items[i]] - offset) * weight[items[i]], weight[items[i]], 1});
-      while (blocks.size() > 1 && blocks[blocks.size() - 2].at() > blocks.back().at()) {
-        Block last = blocks.back();
-        blocks.pop_back();
-        blocks.back().sum += last.sum, blocks.back().weight += last.weight, blocks.back().count += last.count;
+    std::vector<Pair> pairs;
+    for (size_t i = 0; i + 1 < rows.size(); ++i) {
+      pairs.clear();
+      for (uint32_t item : rows[i])
+        if (uint32_t to = mainOf(item, false, down); to != none && mainOf(to, true, up) == item)
+          pairs.push_back({item, to, up[item] + down[to]});
+      std::stable_sort(pairs.begin(), pairs.end(), [](auto &a, auto &b) { return a.length > b.length; });
+      std::map<uint32_t, uint32_t> taken; // places above → below
+      for (auto [above, below, length] : pairs) {
+        auto next = taken.lower_bound(position[above]);
+        if ((next == taken.end() || next->second > position[below]) &&
+            (next == taken.begin() || std::prev(next)->second < position[below])) {
+          taken.emplace(position[above], position[below]);
+          parent[below] = above;
+        }
       }
     }
-    offset = 0;
-    size_t i = 0;
-    for (const Block &block : blocks)
-      for (size_t n = 0; n < block.count; ++n, ++i) {
-        if (i)
-          offset += distance(items[i - 1], items[i]);
-        x[items[i]] = block.at() + offset;
+    uint32_t last = none;
+    for (auto &items : rows)
+      if (items.size() == 1) {
+        uint32_t item = items.front(), first = item;
+        while (parent[first] != first && row[parent[first]] > (last == none ? 0 : row[last]))
+          first = parent[first];
+        if (joins && last != none && parent[first] == first && upBegin[item + 1] - upBegin[item] > 1)
+          parent[first] = last;
+        last = item;
       }
+    block.resize(row.size());
+    blocks = 0;
+    for (auto &items : rows) // who is straight above has its number already
+      for (uint32_t item : items)
+        block[item] = parent[item] == item ? blocks++ : block[parent[item]];
   }
 
-  /// One is all that the other has on that side, and the other way round: a chain, which is to be straight.
-  bool isOnly(uint32_t a, uint32_t b) const {
-    if (row[a] > row[b])
-      std::swap(a, b);
-    return downBegin[a + 1] - downBegin[a] == 1 && upBegin[b + 1] - upBegin[b] == 1;
+  /// Blocks in an order in which each is behind those at its left.
+  std::vector<uint32_t> fromLeft() const {
+    std::vector<uint32_t> missing(blocks), order;
+    std::vector<std::vector<uint32_t>> right(blocks);
+    for (auto &items : rows)
+      for (size_t i = 1; i < items.size(); ++i) {
+        right[block[items[i - 1]]].push_back(block[items[i]]);
+        ++missing[block[items[i]]];
+      }
+    for (uint32_t i = 0; i < blocks; ++i)
+      if (!missing[i])
+        order.push_back(i);
+    for (size_t i = 0; i < order.size(); ++i)
+      for (uint32_t next : right[order[i]])
+        if (!--missing[next])
+          order.push_back(next);
+    return order;
   }
 
+  /// In the manner of Brandes and Köpf: blocks as near to what they are tied to as their order and distances allow, the
+  /// mean of as far left and as far right as that is.
   void place() {
+    makeBlocks(/*joins=*/true);
+    if (fromLeft().size() < blocks) // something would be at both sides of what joins
+      makeBlocks(/*joins=*/false);
     x.assign(row.size(), 0);
-    std::vector<double> wish(row.size()), weight(row.size(), 1);
     for (auto &items : rows) {
       double at = 0;
       for (size_t i = 0; i < items.size(); ++i)
@@ -245,48 +306,46 @@ private:
       for (uint32_t item : items)
         x[item] -= at / 2;
     }
-    // Lanes weigh more, so that long edges are straight.
-    for (uint32_t item = graph.nodes; item < weight.size(); ++item)
-      weight[item] = 3;
-    unsigned sweeps = row.size() > 20000 ? 10 : 24;
-    for (unsigned sweep = 0; sweep < sweeps; ++sweep) {
-      bool above = sweep % 2 == 1,
-           both = sweep + 8 >= sweeps && sweep + 2 < sweeps; // the last one makes lines straight
-      for (size_t i = 0; i < rows.size(); ++i) {
-        auto &items = rows[above ? i : rows.size() - 1 - i];
-        for (uint32_t item : items) {
-          double sum = 0, count = 0;
-          auto add = [&](uint32_t other) {
-            double w = isLane(item) && isLane(other) ? 4 : isOnly(item, other) ? 8 : 1;
-            sum += w * x[other], count += w;
-          };
-          forEachNeighbour(item, above, add);
-          if (both || !count)
-            forEachNeighbour(item, !above, add);
-          wish[item] = count ? sum / count : x[item];
-        }
-        settle(items, wish, weight);
+    struct Gap {
+      uint32_t other;
+      double distance;
+    };
+    std::vector<uint32_t> order = fromLeft();
+    std::vector<std::vector<Gap>> left(blocks), right(blocks);
+    for (auto &items : rows)
+      for (size_t i = 1; i < items.size(); ++i) {
+        uint32_t a = block[items[i - 1]], b = block[items[i]];
+        double gap = distance(items[i - 1], items[i]);
+        left[b].push_back({a, gap});
+        right[a].push_back({b, gap});
       }
-    }
-    alignTrunk();
-  }
-
-  /// Where all branches join again is below where they parted: blocks of one form would lean, each a little further.
-  /// Who is further away than that is in another branch.
-  void alignTrunk() {
-    double shift = 0;
-    std::optional<double> trunk;
-    for (auto &items : rows) {
-      if (items.size() == 1) {
-        double at = x[items.front()];
-        bool joins = upBegin[items.front() + 1] - upBegin[items.front()] > 1;
-        if (trunk && joins && std::abs(at + shift - *trunk) < Layout::nodeWidth)
-          shift = *trunk - at;
-        else
-          trunk = at + shift;
+    std::vector<double> at(blocks), sum(blocks), weight(blocks), low(blocks), high(blocks);
+    for (unsigned sweeps = row.size() > 20000 ? 10 : 24, sweep = 0; sweep < sweeps; ++sweep) {
+      std::fill(sum.begin(), sum.end(), 0);
+      std::fill(weight.begin(), weight.end(), 0);
+      for (uint32_t item = 0; item < row.size(); ++item) {
+        auto add = [&](uint32_t other) {
+          double w = isLane(item) && isLane(other) ? 4 : 1;
+          if (block[item] != block[other] || !sweep)
+            sum[block[item]] += w * x[other], weight[block[item]] += w;
+        };
+        forEachNeighbour(item, true, add);
+        forEachNeighbour(item, false, add);
       }
-      for (uint32_t item : items)
-        x[item] += shift;
+      for (uint32_t b : order) {
+        low[b] = at[b] = weight[b] ? sum[b] / weight[b] : at[b];
+        for (Gap gap : left[b])
+          low[b] = std::max(low[b], low[gap.other] + gap.distance);
+      }
+      for (size_t i = order.size(); i-- > 0;) {
+        uint32_t b = order[i];
+        high[b] = at[b];
+        for (Gap gap : right[b])
+          high[b] = std::min(high[b], high[gap.other] - gap.distance);
+        at[b] = (low[b] + high[b]) / 2;
+      }
+      for (uint32_t item = 0; item < row.size(); ++item)
+        x[item] = at[block[item]];
     }
   }
 };

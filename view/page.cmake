@@ -1,7 +1,7 @@
 # Makes OUTPUT from the files of FOLDER: three functions of C++ strings. The modules become one script, each behind those
 # that it imports from (a browser that opens a file from a disk imports none), so their imports go, and `export` too.
 set(modules data.js people.js links.js fates.js place.js layers.js repeats.js folding.js colour.js graph.js table.js search.js overlays.js signatures.js marks.js reasons.js where.js elements.js details.js history.js
-    measured.js answers.js summary.js svg.js about.js app.js)
+    measured.js lines.js answers.js summary.js svg.js about.js app.js)
 set(script "")
 foreach(module ${modules})
   file(READ ${FOLDER}/${module} text)

@@ -4,6 +4,7 @@ import { Links } from './links.js';
 import { COLUMN, PITCH, displayOf } from './place.js';
 import { inColumn, layered } from './layers.js';
 import { foldingOf } from './folding.js';
+import { hasLines, linesView } from './lines.js';
 import { Pane } from './graph.js';
 import { Table, download, h } from './table.js';
 import { find } from './search.js';
@@ -49,7 +50,7 @@ class App {
       filter: (values, side) => this.filterFates(values, side),
       colour: name => {
         const { fill, far } = this.paintFor('fate').of(name);
-        return name === 'unchanged' ? fill : (far ?? fill);
+        return far ?? fill;
       },
     });
     this.selection = this.hovered = null;
@@ -181,7 +182,8 @@ class App {
     this.past = this.panes.source ? this.pastOf(this.shown.result) : null;
     const folded = $('fused').checked && !this.past && (!this.panes.source || this.isPair()),
       all = Object.entries(this.panes).map(([name, pane]) => [pane, this.model.side(name).graphs[this.shown[name]]]),
-      groups = all.map(([, graph]) => this.groupOf(graph)),
+      // What was there after a rewrite stands where the source does, operator by operator.
+      groups = all.map(([, graph]) => (this.past ? null : this.groupOf(graph))),
       room = $('scopes').checked ? Math.min(...all.map(([pane]) => pane.room())) : Infinity,
       each = groupOf =>
         all.map(([pane, graph], i) => (pane.side === 'result' && this.past ? this.past.display : displayOf(graph, folded, groups[i] ?? groupOf)));
@@ -835,7 +837,7 @@ class App {
       h(
         'p',
         {},
-        'Words in names; #12 by number; op:CONV type:INT8 shape:1×8 fate:folded pass:fuse name:stem is:gone is:synthetic ' +
+        'Words in names; #12 by number; op:CONV type:INT8 shape:1×8 fate:folded pass:fuse name:stem line:model.py:25 is:gone is:synthetic ' +
           'is:unchanged; all of them have to hold.',
       ),
       h('form', { method: 'dialog' }, h('button', {}, 'Close')),
@@ -1054,6 +1056,11 @@ class App {
           ),
         });
     }
+    if (hasLines(model))
+      this.views.set(
+        'lines',
+        linesView(model, links, this.measured, table, row => row.text !== '(no line)' && this.searchFor(`line:"${row.text}"`)),
+      );
     const calls = this.signatures.rows();
     if (calls.length)
       this.views.set('signatures', {
@@ -1098,6 +1105,10 @@ class App {
         ),
       ),
     );
+  }
+  searchFor(words) {
+    $('search').value = words;
+    this.search();
   }
   tabKey(event) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];

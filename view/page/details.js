@@ -40,11 +40,22 @@ export class Details {
       );
     return clean(`${graph.tensorKind(item.index) === CONSTANT ? 'constant' : 'tensor'} ${number} ${first(graph.tensorName(item.index))}`);
   }
+  /** The first of the names that an exporter joined. */
+  nameOf(item) {
+    const graph = this.model.graphOf(item);
+    return clean(item.type === 'op' ? graph.opName(item.index) : graph.tensorName(item.index)).split(';')[0];
+  }
+  /** All of them, where there are others. */
+  joined(name) {
+    const others = clean(name).split(';').length - 1;
+    return others
+      ? h('details', { class: 'soft' }, h('summary', {}, `and ${count(others, 'more name')}`), h('p', {}, inPart(clean(name))))
+      : null;
+  }
   /** For a narrow place: the end of a name is what tells it from others. */
   shortLabel(item) {
     const graph = this.model.graphOf(item),
-      name = clean(item.type === 'op' ? graph.opName(item.index) : graph.tensorName(item.index)).split(';')[0],
-      parts = name.split('/');
+      parts = this.nameOf(item).split('/');
     let end = parts.pop();
     while (parts.length && end.length + parts.at(-1).length < 30) end = `${parts.pop()}/${end}`;
     if (end.length > 34) end = `…${end.slice(-33)}`;
@@ -54,9 +65,9 @@ export class Details {
   /** The same of several that stand together: where two would look alike, the part of the path that differs is there too. */
   shortLabels(items) {
     const labels = items.map(item => this.shortLabel(item)),
-      path = item => this.label(item).split('/');
+      path = item => this.nameOf(item).split('/');
     return labels.map((label, i) => {
-      const alike = items.filter((item, k) => labels[k] === label && this.label(item) !== this.label(items[i])).map(path);
+      const alike = items.filter((item, k) => labels[k] === label && item !== items[i]).map(path);
       if (!alike.length) return label;
       const own = path(items[i]),
         end = own.at(-1),
@@ -174,14 +185,15 @@ export class Details {
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [
-      h('h2', {}, clean(graph.kind(op))),
+      h('h2', {}, clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''))),
       source && links.map
         ? null
         : h(
             'p',
             { class: 'soft' },
-            `${source ? 'source ' : ''}operator ${op}${graph.opName(op) ? ` “${inPart(clean(graph.opName(op)))}”` : ''}`,
+            `${source ? 'source ' : ''}operator ${op}${graph.opName(op) ? ` “${inPart(this.nameOf(item))}”` : ''}`,
           ),
+      source && links.map ? null : this.joined(graph.opName(op)),
       ...(source ? this.became(item) : []),
     ];
     if (this.says?.(item)) parts.push(h('p', {}, `It ${this.says(item)}.`));
@@ -259,7 +271,8 @@ export class Details {
       kind = kinds[graph.tensorKind(tensor)];
     const nodeItem = node => (graph.isOp(node) ? { ...item, type: 'op', index: graph.opOfNode(node) } : null);
     const parts = [
-      h('h2', {}, inPart(clean(graph.tensorName(tensor))) || 'without a name'),
+      h('h2', {}, inPart(this.nameOf(item)) || 'without a name'),
+      this.joined(graph.tensorName(tensor)),
       h('p', { class: 'soft' }, `${source ? 'source ' : ''}${kind} ${source ? model.sourceId(item) : tensor}`),
       ...(source ? this.became(item) : []),
     ];

@@ -51,13 +51,64 @@ class Folding {
         scopes.get(key).ops.push(op);
       }
       if (!scopes.size) return null;
-      // Where most operators are in scopes of their own, these do not help.
+      this.joinAlike(parts);
+      // Where most operators are in scopes of their own, or of scopes that use each other, these do not help.
       if (parts.length > 1)
-        return parts.length > ops.length / 2 && parts.length > NODES_MOST
+        return (parts.length > ops.length / 2 && parts.length > NODES_MOST) || this.inCircles(parts) * 3 > ops.length
           ? null
           : parts.map(part => (part.title ? part : this.stretch(part.ops, 16)));
     }
     return null;
+  }
+  /** How many operators are in parts that use each other, but for the largest of these, which is divided anyway. */
+  inCircles(parts) {
+    const { graph } = this,
+      of = new Map(parts.flatMap((part, i) => part.ops.map(op => [op, i]))),
+      ways = parts.map(() => [new Set(), new Set()]), // to whom, from whom
+      rest = new Set(parts.keys());
+    for (const [op, to] of of)
+      for (const node of graph.preds[graph.inputs.length + op]) {
+        const from = graph.isOp(node) ? of.get(graph.opOfNode(node)) : undefined;
+        if (from !== undefined && from !== to) (ways[from][0].add(to), ways[to][1].add(from));
+      }
+    for (const side of [0, 1]) {
+      const free = [...rest].filter(i => ![...ways[i][side]].some(other => rest.has(other)));
+      for (let i; (i = free.pop()) !== undefined;) {
+        rest.delete(i);
+        for (const other of ways[i][1 - side])
+          if (rest.has(other) && ![...ways[other][side]].some(one => rest.has(one))) free.push(other);
+      }
+    }
+    const sizes = [...rest].map(i => parts[i].ops.length);
+    return sizes.reduce((sum, size) => sum + size, 0) - Math.max(0, ...sizes);
+  }
+  /** What is in no scope, of one kind and side by side, is one stretch. */
+  joinAlike(parts) {
+    const alike = new Map();
+    for (const part of parts)
+      if (!part.title && part.ops.length === 1) {
+        const [op] = part.ops,
+          key = `${this.graph.kind(op)} ${this.levels[op]}`;
+        if (!alike.has(key)) alike.set(key, []);
+        alike.get(key).push(part);
+      }
+    for (const [first, ...others] of alike.values())
+      if (others.length >= MEMBERS)
+        for (const part of others) {
+          first.ops.push(...part.ops);
+          parts.splice(parts.indexOf(part), 1);
+        }
+  }
+  /** By operator, how many are above it. */
+  get levels() {
+    const { graph } = this;
+    if (!this.level) {
+      this.level = new Int32Array(graph.ops);
+      for (const { from, to } of graph.edges)
+        if (graph.isOp(from) && graph.isOp(to))
+          this.level[graph.opOfNode(to)] = Math.max(this.level[graph.opOfNode(to)], this.level[graph.opOfNode(from)] + 1);
+    }
+    return this.level;
   }
   byRepeats({ ops, depth, isRepeat }) {
     if (isRepeat) return null;
@@ -148,9 +199,11 @@ export function foldingOf(graph, opened, made = []) {
     if (parts.length < 2 || (!must && all + parts.length > NODES_MOST)) done.push(unit);
     else units.push(...parts);
   }
-  const open = unit =>
-      unit.ops.length >= MEMBERS && opened.has(unit.key) ? folding.parts(unit).flatMap(part => (part === unit ? [] : open(part))) : [unit],
+  // Who stands beside its user needs no row.
+  const isLarge = unit => unit.ops.filter(op => graph.data.host?.[op] === undefined).length >= MEMBERS,
+    open = unit =>
+      isLarge(unit) && opened.has(unit.key) ? folding.parts(unit).flatMap(part => (part === unit ? [] : open(part))) : [unit],
     unitOf = [];
-  for (const unit of [...units, ...done].flatMap(open)) if (unit.ops.length >= MEMBERS) for (const op of unit.ops) unitOf[op] = unit;
+  for (const unit of [...units, ...done].flatMap(open)) if (isLarge(unit)) for (const op of unit.ops) unitOf[op] = unit;
   return unitOf;
 }

@@ -147,12 +147,7 @@ export class Pane {
   breadth(rows) {
     const { nodes, byRow } = this.display,
       first = byRow.length ? nodes[byRow[0]].row : 0,
-      [begin, end] = this.display.between(first, first + rows - 1);
-    let left = Infinity,
-      right = -Infinity;
-    for (let i = begin; i < end; ++i)
-      ((left = Math.min(left, nodes[byRow[i]].x - nodes[byRow[i]].w / 2)),
-        (right = Math.max(right, nodes[byRow[i]].x + nodes[byRow[i]].w / 2)));
+      [left, right] = this.display.reach(first, first + rows - 1);
     return Math.max(right - left, WIDTH) + this.lanes();
   }
   /** What lines need at the left of nodes that stand one below the other. */
@@ -169,27 +164,31 @@ export class Pane {
       [begin, end] = d.between(from, from + Math.floor(room / this.pitch) - 1),
       places = [];
     for (let i = begin; i < end; ++i) places.push(d.nodes[d.byRow[i]]);
-    const left = places.reduce((least, node) => Math.min(least, node.x - node.w / 2), Infinity) - this.lanes(),
-      right = places.reduce((most, node) => Math.max(most, node.x + node.w / 2), -Infinity);
+    const reach = d.reach(from, from + Math.floor(room / this.pitch) - 1),
+      left = reach[0] - this.lanes(),
+      right = reach[1];
     const middle = places
       .filter(node => node.state !== 'beside')
       .map(node => node.x)
       .sort((a, b) => a - b);
-    const x = !places.length
-      ? 0
-      : right - left + 16 <= wide
-        ? (left + right) / 2
-        : middle[middle.length >> 1] -
-          (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
+    const all = this.extent ?? d,
+      x = !places.length
+        ? 0
+        : all.right - all.left + 16 <= wide && !d.column
+          ? (all.left + all.right) / 2
+          : right - left + 16 <= wide
+            ? (left + right) / 2
+            : middle[middle.length >> 1] -
+              (places.some(node => node.state === 'beside') ? Math.min(60, Math.max((wide - WIDTH) / 2 - 8, 0)) : 0);
     const y = d.rows * this.pitch + 16 <= room ? ((d.rows - 1) * this.pitch) / 2 : room / 2 + from * this.pitch - HEIGHT / 2 - 12,
-      all = [x];
+      xs = [x];
     const lefts =
         right - left + 16 <= wide || places.length > 2000
           ? []
           : [...new Set(places.map(node => node.x - node.w / 2))].sort((a, b) => a - b),
       step = Math.max(lefts.length / 24, 1);
-    for (let i = 0; i < lefts.length; i += step) all.push(lefts[Math.floor(i)] + wide / 2 - 8);
-    return all.map(x => ({ x, y, scale }));
+    for (let i = 0; i < lefts.length; i += step) xs.push(lefts[Math.floor(i)] + wide / 2 - 8);
+    return xs.map(x => ({ x, y, scale }));
   }
   toGraph(x, y) {
     const [width, height] = this.size();
@@ -228,7 +227,12 @@ export class Pane {
   reveal(node) {
     if (node === undefined || this.isVisible(node)) return;
     const { x, row } = this.display.nodes[node],
-      target = { x, y: row * this.pitch, scale: Math.max(this.view.scale, 0.5) };
+      scale = Math.max(this.view.scale, 0.5),
+      // The beginning and the end of a graph are no further in than they have to be.
+      half = this.size()[1] / 2 / this.down(scale) - this.pitch,
+      last = (this.extent.rows - 1) * this.pitch,
+      y = Math.max(Math.min(row * this.pitch, last - half), Math.min(half, last / 2)),
+      target = { x, y, scale };
     cancelAnimationFrame(this.flight);
     if (matchMedia('(prefers-reduced-motion: reduce)').matches) {
       this.view = target;
@@ -542,7 +546,6 @@ export class Pane {
     c.font = `${size}px system-ui, "DejaVu Sans", sans-serif`;
     c.textBaseline = 'middle';
     c.textAlign = 'left';
-    c.lineJoin = 'round';
     for (const edge of edges) {
       const from = nodes[edge.from];
       if (from.row < first || from.row > last || from.x < left || from.x > right || edge.beside || from.state === 'io') continue;
@@ -560,7 +563,8 @@ export class Pane {
       const wide = width(c, text),
         place = [x, x - 14 - wide].find(left => !this.isTaken(from.row + 1, left, left + wide));
       if (place === undefined) continue;
-      ((c.strokeStyle = this.colours.pane), (c.lineWidth = 3), c.strokeText(text, place, y));
+      // Lines pass behind it.
+      ((c.fillStyle = this.colours.pane), c.fillRect(place - 2, y - size / 2, wide + 4, size));
       ((c.fillStyle = this.colours.soft), c.fillText(text, place, y));
     }
   }
@@ -702,8 +706,12 @@ export class Pane {
       whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
-      title = node.state === 'group' && !node.kinds ? shorten(c, node.title, room - note, 'front') : titleIn(c, node.title, room - note);
-    const head = this.distinct(c, title, node.title, room - note, node);
+      isNamed = node.state === 'group' && !node.kinds,
+      // In one line the end of the name has room, too: it tells a node from others of its kind.
+      tail = two || isNamed || !node.subtitle ? 0 : Math.min(width(c, node.subtitle), 64 / scale) + 8,
+      kept = Math.max(room - note - tail, Math.min(room - note, 56 / scale)),
+      title = isNamed ? shorten(c, node.title, kept, 'front') : titleIn(c, node.title, kept);
+    const head = this.distinct(c, title, node.title, kept, node);
     put(head, node.title, middle, big, room - note);
     const end = Math.min(width(c, head), room - note) + 8;
     if (note) {
@@ -757,6 +765,7 @@ export class Pane {
     c.font = `${size}px ${face}`;
     const words = [text, text.split(' ')[0]].find(one => begin + width(c, one) <= node.x - 5);
     if (!words || above < size + 4) return;
+    ((c.fillStyle = this.colours.pane), c.fillRect(begin - 1, y - size - 2, width(c, words) + 2, size));
     c.fillStyle = this.colours.soft;
     c.fillText(words, begin, y - size / 2 - 2);
   }

@@ -1,5 +1,5 @@
 // Places of displays, of one or of two that stand side by side: in layers as broad as a pane, or one node below the other.
-import { BESIDE, Display, GAP, HEIGHT, LANES, LONGEST, WIDTH, besides, finish, lanesOf } from './place.js';
+import { BESIDE, Display, GAP, HEIGHT, LANES, LONGEST, WIDTH, besides, routeAll } from './place.js';
 
 /**
  * What places of displays are sorted by, as they are computed: those of the first display have its order; what the second one has
@@ -129,28 +129,119 @@ class Layers {
         this.settle(layer, wish);
       }
   }
-  /** A chain is straight: who is the next of what is above it, maybe one of several that are, stands below it. */
-  straighten() {
-    const { above, below, row, x } = this,
-      nearest = (item, all) => {
-        const least = [...all].reduce((most, other) => Math.min(most, Math.abs(row[other] - row[item])), Infinity);
-        return [...all].filter(other => Math.abs(row[other] - row[item]) === least);
-      };
-    for (const layer of this.layers) {
-      const wish = new Map();
-      for (const item of layer.items) {
-        const from = nearest(item, above[item]),
-          isNext = from.length && from.every(one => nearest(one, below[one]).includes(item));
-        wish.set(item, isNext ? from.reduce((sum, one) => sum + x[one], 0) / from.length : x[item]);
+  /** By item the one that the longest way goes through, `from` above or below; of several that in the middle, of an even number none. */
+  mains(from, layers) {
+    const length = new Int32Array(this.count),
+      mains = new Int32Array(this.count).fill(-1);
+    for (const { items } of layers)
+      for (const item of items) {
+        const most = Math.max(0, ...[...from[item]].map(one => length[one])),
+          best = [...from[item]].filter(one => length[one] === most).sort((a, b) => this.x[a] - this.x[b]);
+        length[item] = most + 1;
+        if (best.length % 2) mains[item] = best[best.length >> 1];
       }
-      this.settle(layer, wish);
-    }
+    return { mains, length };
   }
-  /** A layer's items go to its rows in turn, so that lines pass between them as between bricks. */
+  /** Blocks of items that stand straight below each other, as in view/Layout.cpp: who is next on the longest way of both. */
+  blocks() {
+    const { layers, above, below, row } = this,
+      up = this.mains(above, layers),
+      down = this.mains(below, layers.toReversed()),
+      block = new Int32Array(this.count),
+      first = []; // by block: its first layer
+    let count = 0,
+      single = -1;
+    layers.forEach(({ items }, i) => {
+      const ways = items
+          .map((item, at) => ({ item, at, to: up.mains[item] }))
+          .filter(({ item, to }) => to >= 0 && row[to] === i - 1 && down.mains[to] === item)
+          .sort((a, b) => up.length[b.to] + down.length[b.item] - up.length[a.to] - down.length[a.item]),
+        places = new Map((layers[i - 1]?.items ?? []).map((item, at) => [item, at])),
+        taken = [];
+      for (const item of items) block[item] = -1;
+      for (const { item, at, to } of ways) {
+        if (taken.some(one => at < one.at !== places.get(to) < one.to)) continue; // it would cross a longer one
+        taken.push({ at, to: places.get(to) });
+        block[item] = block[to];
+      }
+      // Where all ways join again is below where they parted.
+      for (const item of items) if (block[item] < 0) ((first[count] = i), (block[item] = count++));
+      if (items.length !== 1) return;
+      const own = block[items[0]];
+      if (single >= 0 && first[own] > row[single] && above[items[0]].size > 1)
+        for (let at = first[own]; at <= i; ++at)
+          for (const item of layers[at].items) if (block[item] === own) block[item] = block[single];
+      single = items[0];
+    });
+    return { block, count };
+  }
+  /** Blocks as near to what they are tied to as order and room allow: the mean of as far left and as far right as that is. */
+  straighten() {
+    const { layers, above, below, row, x, room } = this,
+      { block, count } = this.blocks(),
+      left = Array.from({ length: count }, () => []),
+      right = Array.from({ length: count }, () => []),
+      least = new Float64Array(count).fill(-Infinity),
+      most = new Float64Array(count).fill(Infinity),
+      wish = new Float64Array(count),
+      at = new Float64Array(count),
+      ways = [];
+    for (const { items, gap, need, beside } of layers) {
+      let begin = (WIDTH - room) / 2 + beside;
+      items.forEach((item, i) => {
+        if (i) {
+          left[block[item]].push([block[items[i - 1]], gap(item)]);
+          right[block[items[i - 1]]].push([block[item], gap(item)]);
+          ways.push([block[items[i - 1]], block[item]]);
+          begin += gap(item);
+        }
+        if (!Number.isFinite(room)) return;
+        least[block[item]] = Math.max(least[block[item]], begin);
+        most[block[item]] = Math.min(most[block[item]], begin + Math.max(room - WIDTH - beside - need, 0));
+      });
+    }
+    const order = untangled(count, ways);
+    for (const one of order) for (const [other, gap] of left[one]) least[one] = Math.max(least[one], least[other] + gap);
+    for (const one of order.toReversed()) for (const [other, gap] of right[one]) most[one] = Math.min(most[one], most[other] - gap);
+    const sum = new Float64Array(count),
+      weights = new Float64Array(count);
+    for (let sweep = 0; sweep < (this.count > 2000 ? 4 : 12); ++sweep) {
+      (sum.fill(0), weights.fill(0));
+      for (const { items } of layers)
+        for (const item of items)
+          for (const near of [above[item], below[item]])
+            for (const other of near) {
+              if (sweep && block[other] === block[item]) continue;
+              // The nearer the more: what is far away bends no chain.
+              const weight = (row[other] - row[item]) ** -2;
+              ((sum[block[item]] += weight * x[other]), (weights[block[item]] += weight));
+            }
+      for (const one of order) {
+        const place = weights[one] ? sum[one] / weights[one] : wish[one];
+        wish[one] = Math.min(Math.max(place, least[one]), Math.max(most[one], least[one]));
+        at[one] = left[one].reduce((far, [other, gap]) => Math.max(far, at[other] + gap), wish[one]);
+      }
+      for (const one of order.toReversed())
+        wish[one] = right[one].reduce((far, [other, gap]) => Math.min(far, wish[other] - gap), wish[one]);
+      for (const { items } of layers) for (const item of items) x[item] = (at[block[item]] + wish[block[item]]) / 2;
+    }
+    for (const layer of layers) this.settle(layer, new Map(layer.items.map(item => [item, x[item]])));
+  }
+  /**
+   * A layer's items go to its rows in turn, so that lines pass between them as between bricks; of more than two rows each second one
+   * stands alike.
+   */
   placed() {
     let height = 0;
-    for (const { items, rows } of this.layers) {
-      items.forEach((item, i) => (this.row[item] = height + (i % rows)));
+    for (const { items, beside, rows } of this.layers) {
+      const wide = WIDTH + GAP + beside,
+        columns = Math.ceil(items.length / rows),
+        half = Math.min(wide / 2, this.room - WIDTH - beside - (columns - 1) * wide),
+        begin = beside / 2 - ((columns - 1) * wide + half) / 2;
+      items.forEach((item, i) => {
+        this.row[item] = height + (i % rows);
+        if (rows > 2) this.x[item] = begin + Math.floor(i / rows) * wide + (i % rows % 2) * half;
+      });
       height += rows;
     }
     return this.displays.map(({ nodes, edges, hostOf }, side) => {
@@ -159,8 +250,8 @@ class Layers {
         ((node.row = this.row[place]), (node.x = Math.round(this.x[place])));
       });
       besides(nodes, hostOf);
-      const lanes = lanesOf(nodes);
-      for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
+      for (const edge of edges) edge.route = 'direct';
+      routeAll(nodes, edges, this.room / 2 - 6);
       return Object.assign(new Display(nodes, edges), { rows: height, hostOf });
     });
   }
@@ -241,7 +332,7 @@ export function inColumn(displays, wide, pitch) {
   return displays.map((display, side) => {
     const nodes = display.nodes.map((node, i) => Object.assign(node, { row: at.get(of[side][i]), x: 0, dy: 0, w: wide, h: HEIGHT }));
     lanesBeside(nodes, display.edges, -wide / 2);
-    return Object.assign(new Display(nodes, display.edges), { rows: count, pitch, column: true, past: display.past });
+    return Object.assign(new Display(nodes, display.edges, true), { rows: count, pitch, column: true, past: display.past });
   });
 }
 /** A line that passes rows goes down at the left: one lane for all that leave a node. */

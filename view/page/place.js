@@ -17,7 +17,7 @@ const CHIP = { w: 108, h: 18 };
  * edges: {from, to, tensor, route}   route: x in each row between, null where the edge is too long for a line
  */
 export class Display {
-  constructor(nodes, edges) {
+  constructor(nodes, edges, areLinesWithin = false) {
     for (const node of nodes) ((node.w ??= WIDTH), (node.h ??= HEIGHT), (node.dy ??= 0));
     this.nodes = nodes;
     this.edges = edges;
@@ -34,6 +34,31 @@ export class Display {
     for (const edge of edges) (this.succs[edge.from].push(edge.to), this.preds[edge.to].push(edge.from));
     this.left = nodes.reduce((least, node) => Math.min(least, node.x - node.w / 2), nodes.length ? Infinity : 0);
     this.right = nodes.reduce((most, node) => Math.max(most, node.x + node.w / 2), nodes.length ? -Infinity : 0);
+    this.lines = new Map(); // row → how far left and right lines go that pass it
+    for (const { from, route } of areLinesWithin ? [] : edges)
+      if (Array.isArray(route))
+        route.forEach((x, i) => {
+          const row = nodes[from].row + 1 + i,
+            [left, right] = this.lines.get(row) ?? [x, x];
+          this.lines.set(row, [Math.min(left, x), Math.max(right, x)]);
+        });
+    for (const [left, right] of this.lines.values())
+      ((this.left = Math.min(this.left, left - 4)), (this.right = Math.max(this.right, right + 4)));
+  }
+  /** How far nodes and lines go in rows first to last: left, right. */
+  reach(first, last) {
+    const [begin, end] = this.between(first, last);
+    let left = Infinity,
+      right = -Infinity;
+    for (let i = begin; i < end; ++i) {
+      const { x, w } = this.nodes[this.byRow[i]];
+      ((left = Math.min(left, x - w / 2)), (right = Math.max(right, x + w / 2)));
+    }
+    for (let row = first; row <= last && row < this.rows; ++row) {
+      const lines = this.lines.get(row);
+      if (lines) ((left = Math.min(left, lines[0] - 4)), (right = Math.max(right, lines[1] + 4)));
+    }
+    return [left, right];
   }
   /** Indices into byRow of what lies in rows first to last. */
   between(first, last) {
@@ -82,14 +107,19 @@ export function kernelOf(graph, op) {
 function kernelText(graph, op) {
   const kind = graph.kind(op),
     options = graph.options(op),
-    dims = /CONV/.test(kind) ? graph.shape(graph.operands(op)[1] ?? -1).split('×') : [];
+    pair = name => new RegExp(`\\b${name}=\\[ ?(\\d+), ?(\\d+) ?\\]`).exec(options)?.slice(1),
+    weights = () => graph.shape(graph.operands(op)[1] ?? -1).split('×');
+  if (kind.startsWith('CUSTOM:onnx.')) {
+    const window = pair('kernel_shape') ?? (/Conv/.test(kind) ? weights().slice(2) : []);
+    return window.length === 2 ? `${window.join('×')}${strideText(...(pair('strides') ?? [1, 1]).map(Number))}` : '';
+  }
+  const dims = /CONV/.test(kind) ? weights() : [];
   const height = /POOL/.test(kind) ? optionOf(options, 'filter_height') : dims.length === 4 ? Number(dims[1]) : 0,
     width = /POOL/.test(kind) ? optionOf(options, 'filter_width') : Number(dims[2]);
   if (!(height > 0 && width > 0)) return '';
-  const down = optionOf(options, 'stride_h'),
-    across = optionOf(options, 'stride_w');
-  return `${height}×${width}${down === 1 && across === 1 ? '' : down === across ? ` /${down}` : ` /${down}×${across}`}`;
+  return `${height}×${width}${strideText(optionOf(options, 'stride_h'), optionOf(options, 'stride_w'))}`;
 }
+const strideText = (down, across) => (down === 1 && across === 1 ? '' : down === across ? ` /${down}` : ` /${down}×${across}`);
 
 function nodeOf(graph, node, row, x) {
   const side = graph.side,
@@ -224,8 +254,7 @@ export function displayOf(graph, folded, groupOf) {
   }
   if (groupOf) return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
   besides(nodes, op => of[graph.inputs.length + op]);
-  const lanes = lanesOf(nodes);
-  for (const edge of edges) finish(edge, nodes, lanes);
+  routeAll(nodes, edges);
   return Object.assign(new Display(nodes, edges), { hostOf: op => of[graph.inputs.length + op] });
 }
 
@@ -247,25 +276,28 @@ export function besides(nodes, hostOf) {
       }),
     );
 }
-export const lanesOf = nodes => {
-  const lanes = new Map();
-  for (const node of nodes)
-    if (node.state !== 'beside') {
-      if (lanes.has(node.row)) lanes.get(node.row).push(node.x);
-      else lanes.set(node.row, [node.x]);
-    }
-  return lanes;
-};
-export function finish(edge, nodes, lanes) {
-  const from = nodes[edge.from],
-    to = nodes[edge.to];
-  if (from.state === 'beside') {
-    edge.beside = true;
-    edge.route = from.row === to.row ? [] : null;
-    return;
+/** Lines that have no places yet, the shortest first; none is further from the middle than `most`. */
+export function routeAll(nodes, edges, most = Infinity) {
+  const rows = new Map(),
+    long = [];
+  for (const node of nodes) {
+    if (!rows.has(node.row)) rows.set(node.row, []);
+    rows.get(node.row).push(node);
   }
-  if (to.row - from.row <= 1) edge.route = to.row > from.row ? [] : null;
-  else if (edge.route === 'direct') edge.route = route(from, to, lanes);
+  for (const edge of edges) {
+    const from = nodes[edge.from],
+      span = nodes[edge.to].row - from.row;
+    edge.beside = from.state === 'beside';
+    if (edge.beside) edge.route = span === 0 ? [] : null;
+    else if (span <= 1) edge.route = span === 1 ? [] : null;
+    else if (edge.route === 'direct') {
+      if (span > LONGEST) edge.route = null;
+      else long.push(edge);
+    }
+  }
+  const lines = new Map(), // by row
+    span = edge => nodes[edge.to].row - nodes[edge.from].row;
+  for (const edge of long.sort((a, b) => span(a) - span(b))) edge.route = route(nodes[edge.from], nodes[edge.to], rows, lines, most);
 }
 
 /**
@@ -296,27 +328,51 @@ export function settle(nodes, edges, hostOf) {
     for (const i of list) nodes[i].x -= moved / list.length;
   }
   besides(nodes, hostOf);
-  const lanes = lanesOf(nodes);
-  for (const edge of edges) ((edge.route = 'direct'), finish(edge, nodes, lanes));
+  for (const edge of edges) edge.route = 'direct';
+  routeAll(nodes, edges);
   return new Display(nodes, edges);
 }
 
-/** Around the nodes in the way of a straight line. */
-function route(from, to, lanes) {
+/** One lane that is free in all rows between, else around the nodes in the way of a straight line. */
+function route(from, to, rows, lines, most) {
   const span = to.row - from.row,
-    places = [],
-    most = 64; // of nodes that are looked at in a row
-  if (span <= 1 || span > LONGEST) return span === 1 ? [] : null;
+    lane = laneOf(from, to, rows, lines, most) ?? null,
+    places = lane === null ? aroundNodes(from, to, rows) : new Array(span - 1).fill(lane);
+  places.forEach((x, i) => {
+    const row = from.row + 1 + i;
+    if (!lines.has(row)) lines.set(row, []);
+    lines.get(row).push({ x, from });
+  });
+  return places;
+}
+/** The nearest to both ends that is beside all nodes, and beside the lines of others. */
+function laneOf(from, to, rows, lines, most) {
+  const nodes = new Map(), // by place: half of what is broadest there
+    others = new Set();
+  for (let row = from.row + 1; row < to.row; ++row) {
+    for (const { x, w = WIDTH } of rows.get(row) ?? []) nodes.set(x, Math.max(nodes.get(x) ?? 0, w / 2));
+    for (const line of lines.get(row) ?? []) if (line.from !== from) others.add(line.x);
+    if (nodes.size + others.size > 100) return undefined;
+  }
+  const isFree = x => ![...nodes].some(([at, half]) => Math.abs(at - x) < half + 10) && ![...others].some(at => Math.abs(at - x) < 7),
+    cost = x => Math.abs(x - from.x) + Math.abs(x - to.x),
+    wishes = [from.x, to.x];
+  for (const [at, half] of nodes) for (let i = 0; i < 6; ++i) wishes.push(at - half - 12 - 8 * i, at + half + 12 + 8 * i);
+  return wishes.sort((a, b) => cost(a) - cost(b) || b - a).find(x => Math.abs(x) <= most && isFree(x));
+}
+function aroundNodes(from, to, rows) {
+  const places = [],
+    many = 64; // of nodes that are looked at in a row
   const blocking = (row, x) => {
-    const list = lanes.get(row) ?? [];
-    return list.length > most ? [] : list.filter(at => Math.abs(at - x) < WIDTH / 2 + 10);
+    const list = rows.get(row) ?? [];
+    return list.length > many ? [] : list.filter(({ x: at, w = WIDTH }) => Math.abs(at - x) < w / 2 + 10);
   };
   let x = blocking(from.row + 1, to.x).length ? from.x : to.x; // straight on, from there
-  for (let i = 1; i < span; ++i) {
-    const there = blocking(from.row + i, x);
+  for (let row = from.row + 1; row < to.row; ++row) {
+    const there = blocking(row, x);
     if (there.length) {
-      const left = Math.min(...there) - WIDTH / 2 - 12,
-        right = Math.max(...there) + WIDTH / 2 + 12;
+      const left = Math.min(...there.map(({ x: at, w = WIDTH }) => at - w / 2)) - 12,
+        right = Math.max(...there.map(({ x: at, w = WIDTH }) => at + w / 2)) + 12;
       x = x - left < right - x ? left : right;
     }
     places.push(x);

@@ -1,10 +1,10 @@
-// What the search field finds: words in names, #number, and op: type: fate: pass: name: is:
+// What the search field finds: words in names, #number, and op: type: fate: pass: name: line: is:
 
 /** Words of a query; quotes keep spaces together. */
 export function parse(query) {
   return (query.match(/(?:[^\s"]|"[^"]*")+/g) ?? []).map(word => {
     word = word.replaceAll('"', '');
-    const colon = /^(op|type|fate|pass|name|is|shape):(.*)$/i.exec(word);
+    const colon = /^(op|type|fate|pass|name|is|shape|line):(.*)$/i.exec(word);
     if (colon) return { what: colon[1].toLowerCase(), text: colon[2].toLowerCase() };
     if (/^#\d+$/.test(word)) return { what: 'number', text: word.slice(1) };
     return { what: 'any', text: word.toLowerCase() };
@@ -49,6 +49,10 @@ function fitOf(name, exact, wanted) {
   return lower === wanted ? 3 : lower.split(';').includes(wanted) ? 2 : lower.startsWith(wanted) ? 1 : 0;
 }
 
+/** "model.py:25 forward" is of "model.py:25" and "model.py", and not of "model.py:2". */
+const isOfLine = (line, text) =>
+  !!text && line.includes(text) && !(/:\d+$/.test(text) && /^\d/.test(line.slice(line.indexOf(text) + text.length)));
+
 function matches(model, links, fates, graph, item, { what, text }) {
   const op = item.index,
     has = value => value.toLowerCase().includes(text),
@@ -74,6 +78,11 @@ function matches(model, links, fates, graph, item, { what, text }) {
           : text === 'unchanged'
             ? item.side === 'result' && !!links.map && !links.passes(item)
             : item.side === 'result' && !!text && graph.doubts?.[op] === text;
+    case 'line':
+      return (item.side === 'source' ? [item] : links.origins(item).map(id => model.sourceItem('op', id))).some(one => {
+        const of = model.graphOf(one);
+        return of && [of.line(one.index), ...of.lines(one.index)].some(line => isOfLine(line.toLowerCase(), text));
+      });
     case 'name':
       return results.some(tensor => has(graph.tensorName(tensor)));
     default:

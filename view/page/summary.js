@@ -6,6 +6,9 @@ import { h } from './table.js';
 
 const inWords = { folded: 'folded into constants', decomposed: 'done by several', unknown: 'gone for a reason unknown here' };
 
+/** A name, which goes to the next line behind its parts only. */
+const inPieces = text => text.split(/(?<=[ /_.])/).flatMap(part => [h('span', { class: part.length < 30 ? 'whole' : '' }, part), h('wbr')]);
+
 export class Summary {
   /** actions: go(item), filter(values, side), open(tab), item labels of Details */
   constructor(model, links, fates, measured, reasons, details, answers, actions) {
@@ -86,26 +89,7 @@ export class Summary {
       this.bar('source', source),
       h('p', {}, 'Of the source: ', words),
     ];
-    if (from) {
-      const sentence = (title, key, words, unit) => {
-        if (from[key] === undefined) return h('b', {}, unit(Number(to[key])) + title);
-        const [a, b] = [Number(from[key]), Number(to[key])];
-        return [h('b', {}, change(a, b, words)), `${title} (${unit(a) === unit(b) ? unit(b) : `${unit(a)} → ${unit(b)}`})`];
-      };
-      parts.push(
-        h(
-          'p',
-          {},
-          'Its constants are ',
-          sentence('', 'bytes', ['smaller', 'larger', 'as large as before'], bytes),
-          ', it computes ',
-          sentence('', 'macs', ['less', 'more', 'as much as before'], value => `${short(value)} MACs`),
-          ', and needs ',
-          sentence(' memory at most', 'live_bytes', ['less', 'more', 'as much'], bytes),
-          '.',
-        ),
-      );
-    }
+    if (from) parts.push(this.costs(from, to));
     const { proof } = data;
     if (proof)
       parts.push(
@@ -122,6 +106,29 @@ export class Summary {
         ),
       );
     return parts;
+  }
+  /** What it costs now, of what it has. */
+  costs(from, to) {
+    const figures = [
+      ['bytes', 'its constants are ', ['smaller', 'larger', 'as large as before'], bytes, '', ''],
+      ['macs', 'it computes ', ['less', 'more', 'as much as before'], value => `${short(value)} MACs`, '', ''],
+      ['live_bytes', 'it needs ', ['less', 'more', 'as much'], bytes, ' memory', ' at most'],
+    ].filter(([key]) => Number(from[key]) || Number(to[key]));
+    const whole = text => h('span', { class: 'whole' }, text);
+    const said = figures.map(([key, words, changes, unit, what, limit]) => {
+      const [was, is] = [from[key], to[key]].map(Number),
+        [a, b] = [was, is].map(unit);
+      if (from[key] === undefined) return [words, h('b', { class: 'whole' }, b), `${key === 'bytes' ? ' large' : what}${limit}`];
+      return [words, h('b', {}, change(was, is, changes)), `${what} (`, ...(a === b ? [] : [whole(a), ' → ']), whole(b), `${limit})`];
+    });
+    if (!said.length) return null;
+    said[0][0] = said[0][0][0].toUpperCase() + said[0][0].slice(1);
+    return h(
+      'p',
+      {},
+      said.map((part, i) => [i ? (i + 1 < said.length ? ', ' : said.length > 2 ? ', and ' : ' and ') : '', ...part]),
+      '.',
+    );
   }
   /** Shares of what became of the source, in colours. */
   bar(side, all) {
@@ -149,7 +156,7 @@ export class Summary {
     return h(
       'li',
       {},
-      this.word(label, () => this.actions.go(item), this.details.label(item)),
+      this.word(inPieces(label), () => this.actions.go(item), this.details.label(item)),
       h('span', { class: 'figure' }, figure),
       why ? h('span', { class: 'why' }, why) : null,
     );
@@ -301,7 +308,8 @@ export class Summary {
     const missing = [];
     if (!this.measured.profiles.length) missing.push(['--profile', 'which layers are slow']);
     if (!this.measured.errors.size) missing.push(['--errors', 'which layers quantisation broke']);
-    if (this.links.map && !this.reasons.known) missing.push(['--history', 'each rewrite, and why an operator stayed']);
+    if (this.links.map && !this.reasons.known && !this.model.data.history)
+      missing.push(['--history', 'each rewrite, and why an operator stayed']);
     return [
       h(
         'p',

@@ -163,6 +163,14 @@ export class Table {
     this.rooms = [...this.head.children].map(cell => cell.clientWidth - 12);
     const first = Math.max(Math.floor(top / ROW) - 4, 0),
       end = Math.min(Math.ceil((top + high) / ROW) + 4, this.shown.length);
+    this.cuts = this.columns.map((column, at) =>
+      column.end && this.rooms[at] > 30
+        ? this.cutsOf(
+            this.shown.slice(first, end).map(row => String(column.of(row) ?? '')),
+            this.rooms[at],
+          )
+        : null,
+    );
     this.body.replaceChildren(...Array.from({ length: Math.max(end - first, 0) }, (_, i) => this.row(first + i)));
   }
   row(i) {
@@ -188,14 +196,44 @@ export class Table {
               ? ''
               : typeof value === 'number' && column.numeric
                 ? (column.text ?? figure)(value)
-                : String(value),
-          cut = column.end && this.rooms?.[at] > 30 ? this.endIn(text, this.rooms[at]) : text;
-        return h('div', { role: 'gridcell', class: column.numeric ? 'number' : '', title: text.length > 12 ? text : null }, cut);
+                : String(value);
+        return h(
+          'div',
+          { role: 'gridcell', class: column.numeric ? 'number' : '', title: text.length > 12 ? text : null },
+          this.cuts?.[at]?.get(text) ?? text,
+        );
       }),
     );
     element.style.gridTemplateColumns = this.template;
     element.style.top = `${i * ROW}px`;
     return element;
+  }
+  /**
+   * By text that stands in a column what of it there is room for: of names that an exporter joined the first, of a name the end. What
+   * ends as others do is cut there as well, so that what differs is seen.
+   */
+  cutsOf(texts, room) {
+    const cuts = new Map(),
+      alike = new Map();
+    for (const text of texts) {
+      const name = this.pen.measureText(text).width > room ? text.split(';')[0] : text,
+        cut = this.endIn(name, room);
+      cuts.set(text, cut);
+      if (cut === name) continue;
+      if (!alike.has(cut)) alike.set(cut, new Map());
+      alike.get(cut).set(text, name);
+    }
+    for (const names of alike.values()) {
+      if (names.size < 2) continue;
+      const paths = [...names.values()].map(name => name.split('/')),
+        least = Math.min(...paths.map(path => path.length)) - 1;
+      let common = 0;
+      while (common < least && paths.every(path => path.at(-1 - common) === paths[0].at(-1 - common))) ++common;
+      if (!common) continue;
+      const rest = room - this.pen.measureText('/…').width;
+      for (const [text, name] of names) cuts.set(text, `${this.endIn(name.split('/').slice(0, -common).join('/'), rest)}/…`);
+    }
+    return cuts;
   }
   endIn(text, room) {
     let count = Math.floor(room / LETTER),
