@@ -130,7 +130,10 @@ export class Pane {
             (one, i) => 3 * Math.min(one.list.length / Math.min(12, panes[i].display.nodes.length), 1) + Math.min(one.covers * 4, 1),
           );
         const score =
-          Math.min(...enough) * 2 + enough.reduce((a, b) => a + b, 0) / enough.length - (isWhole && seen.some(one => one.beyond) ? 12 : 0);
+          Math.min(...enough) * 2 +
+          enough.reduce((a, b) => a + b, 0) / enough.length -
+          (isWhole && seen.some(one => one.beyond) ? 12 : 0) -
+          (seen.some((one, i) => panes[i].hasOnlyEnds(one)) ? 6 : 0);
         if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
@@ -142,6 +145,11 @@ export class Pane {
   /** Below 1: what is seen has few nodes, or they take little of the pane. */
   isEnough({ list, covers }) {
     return Math.min(list.length / Math.min(12, this.display.nodes.length), covers * 4);
+  }
+  /** Of many inputs, say, no operator is in sight. */
+  hasOnlyEnds({ list }) {
+    const isEnd = node => node.state === 'io';
+    return list.every(i => isEnd(this.display.nodes[i])) && !this.display.nodes.every(isEnd);
   }
   /** Of so many rows from the first on. */
   breadth(rows) {
@@ -188,7 +196,10 @@ export class Pane {
           : [...new Set(places.map(node => node.x - node.w / 2))].sort((a, b) => a - b),
       step = Math.max(lefts.length / 24, 1);
     for (let i = 0; i < lefts.length; i += step) xs.push(lefts[Math.floor(i)] + wide / 2 - 8);
-    return xs.map(x => ({ x, y, scale }));
+    const views = xs.map(x => ({ x, y, scale })),
+      work = d.byRow.find(i => d.nodes[i].state !== 'io' && d.nodes[i].state !== 'beside');
+    if (work !== undefined) views.push({ x: d.nodes[work].x, y: d.nodes[work].row * this.pitch, scale }); // behind many inputs
+    return views;
   }
   toGraph(x, y) {
     const [width, height] = this.size();
