@@ -10,6 +10,8 @@ static Rule forward() {
   return {"forward", "the operand is not the result of a reshape with this use only", unary, [=](Match &m) {
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
+            if (m[unary].type() != m[moved].type())
+              return decline("changes the type");
             return m.replace(clone(moved).operand(0, clone(unary).operand(0, x).as(m[unary], m[x])));
           }};
 }
