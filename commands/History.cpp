@@ -37,7 +37,7 @@ void HistoryRecorder::beginWithNodes(const origin::Listing &source) {
   nextValue = source.tensorCount();
   os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue
      << "}\n";
-  llvm::DenseSet<uint32_t> taken;
+  llvm::DenseSet<uint64_t> taken;
   for (auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       for (const Relation &relation : value->relations)
@@ -48,7 +48,7 @@ void HistoryRecorder::beginWithNodes(const origin::Listing &source) {
   std::vector<bool> isGone(nextOperator);
   for (auto &graph : model.subgraphs) {
     Ids removed;
-    llvm::DenseMap<uint32_t, uint32_t> position;
+    llvm::DenseMap<uint64_t, uint32_t> position;
     std::vector<Made> made;
     auto remove = [&](uint32_t id) {
       if (id >= isGone.size() || isGone[id])

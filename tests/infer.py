@@ -341,8 +341,8 @@ def fates(totals):
 
 
 def graphs(folder):
-    """Graphs of circle-fuzz, as models: one in ten of 500; ORIGO_THOROUGH=1: all."""
-    every, folder = 1 if os.environ.get("ORIGO_THOROUGH", "0") != "0" else 10, Path(folder)
+    """Graphs of circle-fuzz, as models: one in 25 of 500; ORIGO_THOROUGH=1: all."""
+    every, folder = 1 if os.environ.get("ORIGO_THOROUGH", "0") != "0" else 25, Path(folder)
     run(BIN / "circle-fuzz", "--graphs=500", f"--write={folder}")
     paths = sorted(folder.glob("*.origo"))[::every]
     for path in paths:

@@ -38,11 +38,11 @@ NativeRuntime::Outcome FuzzNative::run(llvm::StringRef text, uint32_t seed, bool
   inferShapes(**model);
   std::vector<eval::OwnedTensor> inputs;
   for (const Value *value : (*model)->subgraphs[0]->inputs) {
-    auto signature = value->shapeSignature();
-    if (llvm::is_contained(value->shape, 0) && llvm::any_of(signature, [](int32_t dim) { return dim < 0; })) {
-      unsaid = "an input has no elements until it is told how many";
-      return {};
-    }
+    for (auto [stated, size] : llvm::zip(value->shapeSignature(), value->shape))
+      if (stated < 0 && size != 1) {
+        unsaid = "an open dimension of an input is 1 here, and there what the file states";
+        return {};
+      }
     eval::Port port{value->name.str(), value->type, eval::Shape(value->shape.begin(), value->shape.end()), true, value};
     auto input = eval::randomInput(port, static_cast<unsigned>(inputs.size()), seed);
     if (!input) {
