@@ -356,7 +356,7 @@ std::pair<Pipeline, Pipeline> cutAt(size_t i) {
 
 TEST_P(Metamorphic, CutThroughAFile) {
   unsigned cuts = 0, busy = 0, number = 0;
-  const unsigned every = thorough() ? 1 : 40; // of the cuts of a model, others of the next one
+  const unsigned every = thorough() ? 1 : 80; // of the cuts of a model, others of the next one
   for (const Sample &sample : samples) {
     ++number;
     for (size_t i = 1; i < everyPass().entries.size(); ++i) {

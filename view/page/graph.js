@@ -87,7 +87,8 @@ export class Pane {
       top = Infinity,
       bottom = -Infinity;
     const list = [];
-    let beyond = 0; // are in its rows, and not in it
+    let beyond = 0, // are in its rows, and not in it
+      works = 0;
     for (let i = begin; i < end; ++i) {
       const node = nodes[byRow[i]],
         x = Math.abs(node.x - view.x) + node.w / 2,
@@ -95,12 +96,13 @@ export class Pane {
       if ((Math.abs(y - view.y) + node.h / 2) * view.scale > height / 2) continue;
       if (x * view.scale > width / 2 && ++beyond) continue;
       list.push(byRow[i]);
+      works += isWork(node);
       ((left = Math.min(left, node.x - node.w / 2)),
         (right = Math.max(right, node.x + node.w / 2)),
         (top = Math.min(top, y - node.h / 2)),
         (bottom = Math.max(bottom, y + node.h / 2)));
     }
-    return { list, beyond, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
+    return { list, beyond, works, covers: list.length ? ((right - left) * (bottom - top) * view.scale ** 2) / width / height : 0 };
   }
   /**
    * The beginning at a scale that can be read and that shows enough of it, for this pane and for those that move with it. What it
@@ -110,6 +112,7 @@ export class Pane {
     const panes = [this, ...others],
       least = this.display.column ? 0.46 : 0.62,
       [width, height] = this.size(),
+      fewest = panes.map(pane => Math.min(pane.display.nodes.filter(isWork).length, 5)), // operators that are to be seen; of none, none lacks
       rows = Math.max(...panes.map(pane => pane.display.rows)),
       wide = Math.max(...panes.map(pane => pane.breadth(13))),
       isWhole = panes.every(({ display }) => (display.right - display.left) * least <= width); // else something is beyond an edge anyway
@@ -133,7 +136,7 @@ export class Pane {
           Math.min(...enough) * 2 +
           enough.reduce((a, b) => a + b, 0) / enough.length -
           (isWhole && seen.some(one => one.beyond) ? 12 : 0) -
-          (seen.some((one, i) => panes[i].hasOnlyEnds(one)) ? 6 : 0);
+          6 * Math.max(...seen.map((one, i) => (one.works < fewest[i] ? 1 - one.works / fewest[i] : 0)));
         if (!best || score > best.score + 1e-6) best = { view, score, enough: Math.min(...seen.map((one, i) => panes[i].isEnough(one))) };
       }
       if (best.score >= 11.999 || scale <= least) break;
@@ -145,11 +148,6 @@ export class Pane {
   /** Below 1: what is seen has few nodes, or they take little of the pane. */
   isEnough({ list, covers }) {
     return Math.min(list.length / Math.min(12, this.display.nodes.length), covers * 4);
-  }
-  /** Of many inputs, say, no operator is in sight. */
-  hasOnlyEnds({ list }) {
-    const isEnd = node => node.state === 'io';
-    return list.every(i => isEnd(this.display.nodes[i])) && !this.display.nodes.every(isEnd);
   }
   /** Of so many rows from the first on. */
   breadth(rows) {
@@ -197,7 +195,7 @@ export class Pane {
       step = Math.max(lefts.length / 24, 1);
     for (let i = 0; i < lefts.length; i += step) xs.push(lefts[Math.floor(i)] + wide / 2 - 8);
     const views = xs.map(x => ({ x, y, scale })),
-      work = d.byRow.find(i => d.nodes[i].state !== 'io' && d.nodes[i].state !== 'beside');
+      work = places.some(isWork) ? undefined : d.byRow.find(i => isWork(d.nodes[i]));
     if (work !== undefined) views.push({ x: d.nodes[work].x, y: d.nodes[work].row * this.pitch, scale }); // behind many inputs
     return views;
   }
@@ -868,6 +866,8 @@ export class Pane {
   }
 }
 
+/** Neither an input nor an output, nor at somebody's side. */
+const isWork = node => node.state !== 'io' && node.state !== 'beside';
 const shortType = type => type.toLowerCase().replace('float', 'f').replace('uint', 'u').replace('int', 'i');
 const widths = new Map();
 function width(c, text) {
