@@ -137,7 +137,6 @@ std::string shapeText(const Value &value) {
   return text.empty() ? "scalar" : text;
 }
 
-/// With the digits that tell it from all other floats.
 /// Those of custom operators, and of nodes of ONNX, by their names where they have some.
 std::string optionsText(const Operator &op) {
   constexpr size_t most = 4000; // characters
@@ -160,6 +159,7 @@ std::string optionsText(const Operator &op) {
   return text.empty() ? text : text + "}";
 }
 
+/// With the digits that tell it from all other floats.
 std::string shortestFloat(float value) {
   char digits[32];
   return {digits, std::to_chars(digits, digits + sizeof(digits), value).ptr};

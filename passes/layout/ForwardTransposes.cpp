@@ -77,10 +77,21 @@ static Rule gate() {
           }};
 }
 
+/// Its sizes, with ones in front up to a rank.
+static llvm::SmallVector<int32_t, 6> filledUp(Tensor of, size_t rank) {
+  llvm::SmallVector<int32_t, 6> sizes(rank - of.shape().size(), 1);
+  sizes.append(of.shape().begin(), of.shape().end());
+  return sizes;
+}
+
+/// Does it differ along one dimension at most?
+static bool isAlongOne(Tensor tensor) {
+  return llvm::count_if(tensor.statedShape(), [](int32_t size) { return size != 1; }) <= 1;
+}
+
 /// Moves the elements of a constant so that transposing them gives them back: its rank is filled up with ones in front.
 static Expr transposedBack(Tensor c, const Integers &permutation, size_t rank) {
-  llvm::SmallVector<int32_t, 6> full(rank - c.shape().size(), 1);
-  full.append(c.shape().begin(), c.shape().end());
+  auto full = filledUp(c, rank);
   Integers back = permutation.inverse();
   if (back.keepsOrderOf(full))
     return fold(reshape(c, back.permuted(full)));
@@ -104,8 +115,7 @@ static Rule withConstant() {
               return decline("the constant is of a higher rank, not dense, or quantised by channel");
             bool one = m[c].elementCount() == 1;
             // A second copy of a vector is nothing beside a movement, and its other users may be gone tomorrow.
-            bool vector = llvm::count_if(m[c].shape(), [](int32_t dim) { return dim != 1; }) <= 1;
-            if (!vector && !m[c].hasOneUse())
+            if (!isAlongOne(m[c]) && !m[c].hasOneUse())
               return decline("the constant has other users, for whom it would have to stay");
             Expr moved = one ? c : transposedBack(m[c], *permutation, rank);
             Tensor result = m.root().result();
@@ -114,17 +124,14 @@ static Rule withConstant() {
           }};
 }
 
-/// Has it no more than one dimension that is not 1, and no more than so many?
 static bool isVector(Tensor v, size_t rank) {
-  return v.isStatic() && v.isPerTensor() && v.shape().size() <= rank &&
-         llvm::count_if(v.shape(), [](int32_t dim) { return dim != 1; }) <= 1;
+  return v.isStatic() && v.isPerTensor() && v.shape().size() <= rank && isAlongOne(v);
 }
 
 /// A vector in the place that it had before the transpose.
 static Expr vectorBack(Tensor v, const Integers &permutation, size_t rank) {
-  llvm::SmallVector<int32_t, 6> full(rank - v.shape().size(), 1);
-  full.append(v.shape().begin(), v.shape().end());
-  Expr wide = v.shape().size() == rank ? Expr(v) : reshape(v, list(full)).synthetic(SyntheticReason::LayoutBridge);
+  Expr wide =
+      v.shape().size() == rank ? Expr(v) : reshape(v, list(filledUp(v, rank))).synthetic(SyntheticReason::LayoutBridge);
   return transpose(wide, permutation.inverse()).synthetic(SyntheticReason::LayoutBridge);
 }
 
@@ -317,10 +324,9 @@ static Rule reduction() {
             if (!m[reduced].isPerTensor())
               return decline("the result is quantised by channel");
             Expr inner = clone(reduced).operand(0, x).operand(1, over->boundTo(*permutation).through(*permutation));
-            bool isVector = llvm::count_if(m[reduced].statedShape(), [](int32_t size) { return size != 1; }) <= 1;
             bool stays = !m[moved].hasOneUse();
             if (m.op(reduced).option("keep_dims"))
-              return stays && !(m[reduced].isStatic() && isVector)
+              return stays && !(m[reduced].isStatic() && isAlongOne(m[reduced]))
                          ? decline("the transpose has other uses, for whom it would stay")
                          : m.replace(clone(moved).operand(0, inner));
             Integers left = permutation->without(*gone);

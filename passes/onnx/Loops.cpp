@@ -93,6 +93,15 @@ RewriteResult unrolledLoop(Lowering &n) {
   return replaced(n, all, axes, backwards);
 }
 
+/// What a round of a Scan is given: the states, and the places of that round.
+std::vector<Expr> givenTo(int32_t round, int32_t count, const std::vector<Expr> &states, llvm::ArrayRef<Expr> parts,
+                          llvm::ArrayRef<int64_t> directions) {
+  std::vector<Expr> given(states);
+  for (auto [part, isBackwards] : llvm::zip(parts, directions))
+    given.push_back(result(part, static_cast<unsigned>(isBackwards ? count - 1 - round : round)));
+  return given;
+}
+
 RewriteResult unrolledScan(Lowering &n) {
   auto own = static_cast<unsigned>(n.integer("$inputs")), inputs = static_cast<unsigned>(n.integer("num_scan_inputs"));
   if (inputs < 1 || inputs > own)
@@ -121,12 +130,7 @@ RewriteResult unrolledScan(Lowering &n) {
     parts.push_back(op(Op::UNPACK, {x}).with("num", count).with("axis", *axis).results(static_cast<unsigned>(count)));
   }
   for (int32_t t = 0; t < count; ++t)
-    goRound(n.node, all, 0, scans, [&] {
-      std::vector<Expr> given(all.states);
-      for (unsigned k = 0; k < inputs; ++k)
-        given.push_back(result(parts[k], static_cast<unsigned>(directions[k] ? count - 1 - t : t)));
-      return given;
-    });
+    goRound(n.node, all, 0, scans, [&] { return givenTo(t, count, all.states, parts, directions); });
   llvm::SmallVector<bool> backwards;
   for (int64_t direction : listed("scan_output_directions", scans))
     backwards.push_back(direction != 0);
@@ -174,12 +178,7 @@ RewriteResult unrolledBatches(Lowering &n) {
     for (unsigned k = 0; k < inputs; ++k)
       parts.push_back(unpacked(result(batches[states + k], static_cast<unsigned>(b)), count));
     for (int32_t t = 0; t < count; ++t)
-      goRound(n.node, rounds, 0, scans, [&] {
-        std::vector<Expr> given(rounds.states);
-        for (unsigned k = 0; k < inputs; ++k)
-          given.push_back(result(parts[k], static_cast<unsigned>(directions[k] ? count - 1 - t : t)));
-        return given;
-      });
+      goRound(n.node, rounds, 0, scans, [&] { return givenTo(t, count, rounds.states, parts, directions); });
     for (size_t i = 0; i < all.size(); ++i)
       all[i].push_back(i < states ? rounds.states[i] : packed(std::move(rounds.listed[i - states])));
   }

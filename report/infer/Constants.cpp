@@ -60,6 +60,14 @@ void InferSearch::indexConstants() {
           constants.emplace(contentOf(*tensor), value);
 }
 
+FoundTensor &InferSearch::take(const Value &constant, const Value &candidate, std::vector<Step> steps) {
+  FoundTensor &known = found[&constant];
+  known.source = &candidate;
+  known.steps = std::move(steps);
+  known.executed = true;
+  return known;
+}
+
 bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled,
                             bool saturates) {
   const RealTensor *mine = own(constant);
@@ -86,10 +94,7 @@ bool InferSearch::findAmong(const Value &constant, llvm::ArrayRef<const Value *>
     }
     if (!steps)
       continue;
-    FoundTensor &known = found[&constant];
-    known.source = candidate;
-    known.steps = std::move(*steps);
-    known.executed = true;
+    FoundTensor &known = take(constant, *candidate, std::move(*steps));
     known.exact = known.steps.empty() && isStoredAlike(*candidate, constant) &&
                   std::equal(from->numbers.begin(), from->numbers.end(), mine->numbers.begin());
     known.slack = scaled && slack.byChannel.empty() && slack.absolute == 0 ? 1e-6 : scaled ? 2e-3 : 0;
@@ -111,10 +116,7 @@ bool InferSearch::findNegated(const Value &constant, llvm::ArrayRef<const Value 
     Step &step = steps->emplace_back();
     step.kind = Step::Affine;
     step.scale = Step::Term::of(-1.0);
-    FoundTensor &known = found[&constant];
-    known.source = candidate;
-    known.steps = std::move(*steps);
-    known.executed = true;
+    take(constant, *candidate, std::move(*steps));
     return true;
   }
   return false;
@@ -132,11 +134,7 @@ bool InferSearch::findSpread(const Value &constant, llvm::ArrayRef<const Value *
     auto steps = spreadBetween(*from, mine, slack);
     if (!steps)
       continue;
-    FoundTensor &known = found[&constant];
-    known.source = candidate;
-    known.steps = std::move(*steps);
-    known.executed = true;
-    known.isSpread = true;
+    take(constant, *candidate, std::move(*steps)).isSpread = true;
     return true;
   }
   return false;

@@ -117,6 +117,8 @@ private:
   void findNewConstant(const Operator &op, unsigned operand, const Nearby &near, const Value &constant);
   bool findAmong(const Value &constant, llvm::ArrayRef<const Value *> candidates, bool scaled, bool saturates = false);
   bool findSpread(const Value &constant, llvm::ArrayRef<const Value *> candidates);
+  /// Says that a constant is one of the source's, moved and scaled, as its numbers show.
+  FoundTensor &take(const Value &constant, const Value &candidate, std::vector<Step> steps);
   bool findNegated(const Value &constant, llvm::ArrayRef<const Value *> candidates);
   void findListed(const Operator &op, const Operator &like);
   /// The modes in which it makes sense to execute it: as the file stores its tensors, or in real numbers.
