@@ -104,7 +104,7 @@ PY
 INSIDE
 echo 'echo all of it works' >>"$scratch/inside"
 status=0
-said=$(timeout 400 mmdebstrap --variant=apt --customize-hook='chroot "$1" apt-get update -q && echo a fresh Debian is there' \
+said=$(timeout 400 mmdebstrap --variant=apt --dpkgopt=force-unsafe-io --customize-hook='chroot "$1" apt-get update -q && echo a fresh Debian is there' \
   --customize-hook="mkdir \"\$1/packages\" && cp $scratch/one/*.deb $scratch/inside \"\$1/packages\"" \
   --customize-hook='chroot "$1" sh -c "apt-get install -y --no-install-recommends /packages/*.deb"' \
   --customize-hook='chroot "$1" sh /packages/inside' \
