@@ -11,7 +11,6 @@ namespace origo::commands {
 
 using namespace quantize;
 using Request = QuantizeRequest;
-using Mode = Summary::Mode;
 
 namespace {
 
@@ -178,12 +177,11 @@ std::vector<Try> Search::tries() const {
     all.push_back({door.spell("smooth") + " 0.5", [](Request &request) { request.smooth = 0.5; }});
   if (best.statistics || !best.statisticsFile.empty())
     return all;
-  for (auto [name, mode] : {std::pair("ema", Mode::Ema), std::pair("percentile", Mode::Elements),
-                            std::pair("mse", Mode::Mse), std::pair("entropy", Mode::Entropy)})
-    if (!best.summary || best.summary->mode != mode)
-      all.push_back({rangesBy.str() + name, [mode = mode](Request &request) {
+  for (const Calibrator &one : calibrators().drop_front()) // the first one chooses what records have without any
+    if (!best.summary || best.summary->calibrator != &one)
+      all.push_back({rangesBy.str() + one.name.str(), [&one](Request &request) {
                        request.summary = Summary();
-                       request.summary->mode = mode;
+                       request.summary->calibrator = &one;
                        request.summary->steps = request.scheme == TfliteScheme::Name::Int8 ? 255 : 65535;
                      }});
   return all;

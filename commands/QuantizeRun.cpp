@@ -210,7 +210,7 @@ llvm::Expected<Statistics> Quantization::statistics() {
   if (!request.statisticsFile.empty())
     return readFile(request.statisticsFile, Statistics::parse);
   door.phase("executing");
-  return calibrate(model, records, request.summary && Summary::needsHistograms(request.summary->mode));
+  return calibrate(model, records, request.summary && request.summary->needsHistograms());
 }
 
 /// Ranges that the model carries stay where data are there for something else, unless its numbers are others by now

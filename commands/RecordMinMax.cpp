@@ -15,6 +15,14 @@ inline constexpr auto choicesOf<Mode> = std::to_array<ChoiceOf<Mode>>(
     {{"percentile", Mode::Percentile, "of their ends"}, {"moving_average", Mode::MovingAverage, "over batches"}});
 namespace {
 
+std::vector<Choice> calibratorChoices() {
+  std::vector<Choice> choices;
+  for (const Calibrator &one : calibrators())
+    choices.push_back({one.name, one.help});
+  choices.push_back({"auto", "tries all of them on each tensor"});
+  return choices;
+}
+
 constexpr std::array ownRows{
     option<&Request::input>("input_model", "MODEL", "The float model",
                             {.python = Without::Place, .cfg = Without::Place}),
@@ -28,8 +36,7 @@ constexpr std::array ownRows{
                                                   "Weight of the newest batch in the moving average (0.1)"),
     option<&Request::calibrators>(
         "calibrator", "[TENSOR=]METHOD",
-        "The range of all tensors, or of one, instead of the mode: minmax, ema (0.95 old, 0.05 new record), or of "
-        "elements percentile, mse (of rounding and clipping), entropy; auto tries all five"),
+        "The range of all tensors, or of one, in place of the mode:", {.choices = calibratorChoices}),
     option<&Request::summary, &Summary::elements>(
         "percentile", "PERCENT", "With the calibrator percentile: of the elements' magnitudes (99.99)"),
     option<&Request::bits>("bits", "8|16", "With the calibrator mse: of what is to come (8)"),
@@ -49,26 +56,6 @@ constexpr std::array ownRows{
                                   {.python = Without::Ignored}),
 };
 constexpr auto rows = joinRows(ownRows, recordRows<&Request::records>);
-
-/// What --calibrator calls those that can be tried.
-llvm::StringRef nameOf(Mode mode) {
-  switch (mode) {
-  case Mode::Percentile:
-  case Mode::MovingAverage:
-    break; // chosen by the mode
-  case Mode::MinMax:
-    return "minmax";
-  case Mode::Ema:
-    return "ema";
-  case Mode::Elements:
-    return "percentile";
-  case Mode::Mse:
-    return "mse";
-  case Mode::Entropy:
-    return "entropy";
-  }
-  return "";
-}
 
 } // namespace
 
@@ -126,13 +113,17 @@ llvm::Error Recording::readCalibrators() {
       std::tie(tensor, name) = text.rsplit('=');
     if (tensor.empty() && name == "auto")
       continue;
-    const auto *found = llvm::find_if(triedModes(), [&](Mode one) { return name == nameOf(one); });
-    if (found == triedModes().end())
-      return makeError(option + ": \"" + printable(name) + "\" is none of minmax, ema, percentile, mse, entropy, auto");
+    const Calibrator *found = findCalibrator(name);
+    if (!found) {
+      std::string names;
+      for (const Choice &one : calibratorChoices())
+        names += (names.empty() ? "" : ", ") + one.name.str();
+      return makeError(option + ": \"" + printable(name) + "\" is none of " + names);
+    }
     Summary one = summaries.all;
-    one.mode = *found;
+    one.calibrator = found;
     if (tensor.empty())
-      summaries.all.mode = *found;
+      summaries.all.calibrator = found;
     else if (!summaries.named.emplace(tensor.str(), one).second)
       return makeError(option + ": \"" + printable(tensor) + "\" is named twice");
   }
@@ -166,8 +157,8 @@ llvm::Expected<Statistics> Recording::record() {
   if (!shard)
     return shard.takeError();
   CalibrateOptions runs = options();
-  runs.histograms = request.histograms || request.tries() || Summary::needsHistograms(summaries.all.mode) ||
-                    llvm::any_of(summaries.named, [](auto &one) { return Summary::needsHistograms(one.second.mode); });
+  runs.histograms = request.histograms || request.tries() || summaries.all.needsHistograms() ||
+                    llvm::any_of(summaries.named, [](auto &one) { return one.second.needsHistograms(); });
   runs.shard = *shard;
   if (door.progress)
     runs.progress = [this, parts = shard->parts](uint64_t done, uint64_t all) { door.progress(done, all, parts); };
@@ -195,12 +186,10 @@ llvm::Error Recording::choose(const Statistics &statistics) {
   auto chosen = chooseSummaries(model, statistics, summaries.all, records, options());
   if (!chosen)
     return chosen.takeError();
-  std::map<Mode, size_t> counts;
-  for (const auto &[name, summary] : chosen->named)
-    ++counts[summary.mode];
   std::string text;
-  for (auto [mode, count] : counts)
-    text += (llvm::Twine(text.empty() ? "" : ", ") + llvm::Twine(count) + " " + nameOf(mode)).str();
+  for (const Calibrator &calibrator : calibrators())
+    if (size_t count = llvm::count_if(chosen->named, [&](auto &one) { return one.second.calibrator == &calibrator; }))
+      text += (llvm::Twine(text.empty() ? "" : ", ") + llvm::Twine(count) + " " + calibrator.name).str();
   door.note(door.spell("calibrator") + "=auto chose, by tensors: " + text);
   for (const auto &[name, summary] : summaries.named)
     chosen->named[name] = summary;

@@ -13,14 +13,11 @@ namespace origo::quantize {
 using namespace eval;
 
 constexpr uint64_t mostRecords = 4;
-constexpr Summary::Mode modes[] = {Summary::Mode::MinMax, Summary::Mode::Ema, Summary::Mode::Elements,
-                                   Summary::Mode::Mse, Summary::Mode::Entropy};
-llvm::ArrayRef<Summary::Mode> triedModes() { return modes; }
 
 namespace {
 
 struct Candidate {
-  Summary::Mode mode;
+  const Calibrator *calibrator;
   Extremes range;
   double error = 0;
 };
@@ -43,14 +40,14 @@ public:
     for (const Statistics::Tensor &tensor : statistics.tensors) {
       const Value *value = model.subgraphs[tensor.subgraph]->values[tensor.index];
       std::vector<Candidate> &list = candidates[value];
-      for (Summary::Mode mode : modes) {
+      for (const Calibrator &calibrator : calibrators()) {
         Summary one = base;
-        one.mode = mode;
+        one.calibrator = &calibrator;
         Extremes range = summarise(tensor, one);
         bool known = llvm::any_of(
             list, [&](const Candidate &other) { return other.range.min == range.min && other.range.max == range.max; });
         if (!range.empty() && !known)
-          list.push_back({mode, range});
+          list.push_back({&calibrator, range});
       }
     }
     for (auto &graph : model.subgraphs)
@@ -73,10 +70,10 @@ public:
   }
   void endRecord() { live.clear(); }
 
-  Summary::Mode choice(const Value &value, const Statistics::Tensor &tensor) const {
+  const Calibrator *choice(const Value &value, const Statistics::Tensor &tensor) const {
     const std::vector<Candidate> &list = candidates.find(&value)->second;
     if (list.empty())
-      return Summary::Mode::MinMax;
+      return calibrators().data();
     Extremes all = list.front().range; // that of minimum and maximum
     bool read = attempted.lookup(&value);
     auto error = [&](const Candidate &one) {
@@ -84,7 +81,7 @@ public:
     };
     return std::min_element(list.begin(), list.end(),
                             [&](const Candidate &a, const Candidate &b) { return error(a) < error(b); })
-        ->mode;
+        ->calibrator;
   }
 
 private:
@@ -194,10 +191,10 @@ llvm::Expected<Summaries> chooseSummaries(Model &model, const Statistics &statis
   }
   Summaries summaries;
   summaries.all = base;
-  summaries.all.mode = Summary::Mode::MinMax;
+  summaries.all.calibrator = calibrators().data();
   for (const Statistics::Tensor &tensor : statistics.tensors) {
     Summary one = base;
-    one.mode = trial.choice(*model.subgraphs[tensor.subgraph]->values[tensor.index], tensor);
+    one.calibrator = trial.choice(*model.subgraphs[tensor.subgraph]->values[tensor.index], tensor);
     summaries.named.emplace(tensor.name, one);
   }
   return summaries;

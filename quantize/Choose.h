@@ -13,7 +13,4 @@ namespace origo::quantize {
 llvm::Expected<Summaries> chooseSummaries(Model &model, const Statistics &statistics, const Summary &base,
                                           OpenRecords open, const CalibrateOptions &options);
 
-/// The calibrators that are tried, in that order.
-llvm::ArrayRef<Summary::Mode> triedModes();
-
 } // namespace origo::quantize

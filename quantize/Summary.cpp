@@ -1,7 +1,6 @@
 #include "quantize/Summary.h"
 
 #include "ir/Model.h"
-#include "quantize/Clips.h"
 #include "quantize/Ranges.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,8 +30,7 @@ static Extremes percentiles(const Statistics::Tensor &tensor, const Summary &sum
   return min.empty() ? Extremes() : Extremes{percentile(min, summary.low), percentile(max, summary.high)};
 }
 
-/// Each batch counts so much against those before it.
-static Extremes averaged(const Statistics::Tensor &tensor, size_t size, float c) {
+Extremes movingAverage(const Statistics::Tensor &tensor, size_t size, float c) {
   Extremes average;
   for (size_t first = 0; first < tensor.rows.size(); first += size) {
     Extremes batch;
@@ -47,26 +45,13 @@ static Extremes averaged(const Statistics::Tensor &tensor, size_t size, float c)
 }
 
 Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary) {
+  if (!summary.calibrator)
+    return summary.mode == Summary::Mode::Percentile ? percentiles(tensor, summary)
+                                                     : movingAverage(tensor, summary.batch, summary.constant);
   Extremes all;
   for (const Extremes &row : tensor.rows)
     all.join(row);
-  switch (summary.mode) {
-  case Summary::Mode::Percentile:
-    return percentiles(tensor, summary);
-  case Summary::Mode::MovingAverage:
-    return averaged(tensor, summary.batch, summary.constant);
-  case Summary::Mode::Ema:
-    return averaged(tensor, 1, 0.05f);
-  case Summary::Mode::MinMax:
-    return all;
-  case Summary::Mode::Elements:
-    return all.empty() ? all : clipByShare(tensor.histogram, all, summary.elements);
-  case Summary::Mode::Mse:
-    return all.empty() ? all : clipByError(tensor.histogram, all, summary.steps);
-  case Summary::Mode::Entropy:
-    return all.empty() ? all : clipByEntropy(tensor.histogram, all);
-  }
-  return all;
+  return all.empty() ? all : summary.calibrator->range(tensor, all, summary);
 }
 
 Error checkStatistics(Model &model, const Statistics &statistics) {
@@ -99,7 +84,7 @@ Error setRanges(Model &model, const Statistics &statistics, const Summaries &sum
   for (const Statistics::Tensor &tensor : statistics.tensors) {
     Value *value = model.subgraphs[tensor.subgraph]->values[tensor.index];
     const Summary &summary = summaries.of(tensor.name);
-    if (Summary::needsHistograms(summary.mode) && !statistics.histograms)
+    if (summary.needsHistograms() && !statistics.histograms)
       return makeError("the statistics have no histograms, which this calibrator needs: record them with --histograms");
     Extremes range = summarise(tensor, summary);
     bool known = !range.empty();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "quantize/Statistics.h"
+#include "quantize/Calibrator.h"
 
 #include <map>
 
@@ -12,24 +12,19 @@ namespace origo::quantize {
 
 /// How what records had becomes one range for a tensor.
 struct Summary {
+  /// Of the extremes of records.
   enum class Mode {
-    // Of the extremes of records.
     Percentile,    ///< of the least and of the greatest numbers of the records, in percent, linear between two of them
     MovingAverage, ///< over the extremes of batches of records, a ← (1 − constant)·a + constant·batch
-    MinMax,        ///< the least and the greatest of all
-    Ema,           ///< over records in their order, a ← 0.95·a + 0.05·record
-    // Of elements. A clip c of magnitudes makes the range [max(min, −c), min(max, c)].
-    Elements, ///< such that `elements` percent of all lie within
-    Mse,      ///< with the least mean square of what rounding to `steps` steps, and clipping, does to them
-    Entropy,  ///< after which a distribution of 128 steps diverges least from what was (Kullback-Leibler)
   } mode = Mode::Percentile;
-  double low = 1, high = 99; ///< Percentile
-  size_t batch = 16;         ///< MovingAverage
-  float constant = 0.1f;     ///< MovingAverage
-  double elements = 99.99;   ///< Elements
-  unsigned steps = 255;      ///< Mse
+  double low = 1, high = 99;              ///< Percentile
+  size_t batch = 16;                      ///< MovingAverage
+  float constant = 0.1f;                  ///< MovingAverage
+  const Calibrator *calibrator = nullptr; ///< takes the place of the mode
+  double elements = 99.99;                ///< the calibrator `percentile`: of the magnitudes of elements, in percent
+  unsigned steps = 255;                   ///< the calibrator `mse`: of what is to come
 
-  static bool needsHistograms(Mode mode) { return mode >= Mode::Elements; }
+  bool needsHistograms() const { return calibrator && calibrator->histograms; }
 };
 
 /// One for all tensors, and others for some by name.
@@ -42,6 +37,8 @@ struct Summaries {
   }
 };
 
+/// Over the extremes of batches of records; a batch weighs `constant`, what was before it the rest.
+Extremes movingAverage(const Statistics::Tensor &tensor, size_t batch, float constant);
 /// The range of a tensor over all records; empty if none computed a number.
 Extremes summarise(const Statistics::Tensor &tensor, const Summary &summary);
 

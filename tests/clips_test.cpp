@@ -168,9 +168,9 @@ TEST(Clips, ByEntropyDropAnOutlierAndKeepWhatIsEven) {
 
 TEST(Clips, OfNothingAreNothing) {
   std::vector<float> zeros(100, 0.0f);
-  for (Summary::Mode mode : {Summary::Mode::Elements, Summary::Mode::Mse, Summary::Mode::Entropy}) {
+  for (const Calibrator &one : calibrators()) {
     Summary summary;
-    summary.mode = mode;
+    summary.calibrator = &one;
     Extremes range = summarise({0, 0, "t", {{0, 0}}, histogramOf(zeros)}, summary);
     EXPECT_EQ(range.min, 0);
     EXPECT_EQ(range.max, 0);
@@ -184,10 +184,10 @@ TEST(Clips, OfNothingAreNothing) {
 TEST(Summaries, MinMaxAndTheMovingAverageOfRecords) {
   Statistics::Tensor tensor{0, 0, "t", {{-1, 1}, {-3, 2}, {-2, 7}}, {}};
   Summary summary;
-  summary.mode = Summary::Mode::MinMax;
+  summary.calibrator = findCalibrator("minmax");
   EXPECT_EQ(summarise(tensor, summary).min, -3);
   EXPECT_EQ(summarise(tensor, summary).max, 7);
-  summary.mode = Summary::Mode::Ema;
+  summary.calibrator = findCalibrator("ema");
   EXPECT_FLOAT_EQ(summarise(tensor, summary).max, 0.95f * (0.95f * 1 + 0.05f * 2) + 0.05f * 7);
 }
 

@@ -24,18 +24,18 @@ static void statistics(llvm::StringRef bytes) {
     __builtin_trap();
   if (!fails(again->merge(*one)) && !one->records.empty())
     __builtin_trap(); // all its records are there already
-  size_t most = 20;
+  std::vector<Summary> summaries(2);
+  summaries.back().mode = Summary::Mode::MovingAverage;
+  for (const Calibrator &one : calibrators())
+    summaries.emplace_back().calibrator = &one;
+  size_t most = 20 * summaries.size();
   for (const Statistics::Tensor &tensor : one->tensors)
-    for (auto mode : {Summary::Mode::Percentile, Summary::Mode::MovingAverage, Summary::Mode::MinMax,
-                      Summary::Mode::Ema, Summary::Mode::Elements, Summary::Mode::Mse, Summary::Mode::Entropy}) {
-      if (most == 0)
+    for (const Summary &summary : summaries) {
+      if (most-- == 0)
         return;
-      Summary summary;
-      summary.mode = mode;
       Extremes range = summarise(tensor, summary);
       if (!range.empty() && !(std::isfinite(range.min) && std::isfinite(range.max)))
         __builtin_trap();
-      most -= mode == Summary::Mode::Entropy;
     }
 }
 
