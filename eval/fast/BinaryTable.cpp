@@ -42,7 +42,7 @@ llvm::ArrayRef<FastRow> fastBinaryTable() {
     std::vector<FastRow> made;
     for (const OperatorInfo &info : allOperators())
       if (info.has(Trait::Binary))
-        made.push_back({info.code, byTable});
+        made.push_back({info.code, byTable, Rank::Last});
     return made;
   }();
   return rows;

@@ -224,9 +224,9 @@ std::unique_ptr<FastKernel> transposeConv(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastConvolution() {
-  static const FastRow rows[] = {{BuiltinOperator::CONV_2D, conv},
-                                 {BuiltinOperator::DEPTHWISE_CONV_2D, conv},
-                                 {BuiltinOperator::TRANSPOSE_CONV, transposeConv}};
+  static const FastRow rows[] = {{BuiltinOperator::CONV_2D, conv, Rank::First},
+                                 {BuiltinOperator::DEPTHWISE_CONV_2D, conv, Rank::First},
+                                 {BuiltinOperator::TRANSPOSE_CONV, transposeConv, Rank::First}};
   return rows;
 }
 

@@ -20,24 +20,13 @@ bool xnnpackRuns() {
 
 namespace {
 
-/// Where several files have rows of an operator, some are asked before the others, and others last.
-constexpr llvm::StringLiteral quicker[] = {"Convolution", "FullyConnected", "IntegerArithmetic"};
-constexpr llvm::StringLiteral general[] = {"BinaryTable", "UnaryTable", "Recurrent"}; ///< take any scale or shape
-
 std::unique_ptr<FastKernel> make(const FastSite &site) {
   static const std::vector<FastRow> rows = [] {
-    std::vector<FastRow> first, all, last;
-    auto add = [&](llvm::StringRef file, llvm::ArrayRef<FastRow> some) {
-      llvm::append_range(llvm::is_contained(quicker, file)   ? first
-                         : llvm::is_contained(general, file) ? last
-                                                             : all,
-                         some);
-    };
-#define ROWS(name, file) add(#file, fast##file());
+    std::vector<FastRow> all;
+#define ROWS(name, file) llvm::append_range(all, fast##file());
 #include "eval/Fast.inc"
 #undef ROWS
-    all.insert(all.begin(), first.begin(), first.end());
-    llvm::append_range(all, last);
+    llvm::stable_sort(all, [](const FastRow &a, const FastRow &b) { return a.rank < b.rank; });
     return all;
   }();
   // Elements of less than a byte are weights here, and nothing else.

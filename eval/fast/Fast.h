@@ -89,9 +89,17 @@ protected:
 /// Null: none for this operator.
 using MakeFastKernel = std::unique_ptr<FastKernel> (*)(const FastSite &);
 
+/// When a row is asked where several files have rows of an operator.
+enum class Rank : uint8_t {
+  First, ///< is quicker than the others
+  Usual,
+  Last, ///< takes any scale or shape
+};
+
 struct FastRow {
   BuiltinOperator code;
   MakeFastKernel make;
+  Rank rank = Rank::Usual;
 };
 
 /// A kernel of any callable `run(in, out, threads)`.

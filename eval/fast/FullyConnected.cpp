@@ -127,7 +127,7 @@ std::unique_ptr<FastKernel> fullyConnected(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastFullyConnected() {
-  static const FastRow rows[] = {{BuiltinOperator::FULLY_CONNECTED, fullyConnected}};
+  static const FastRow rows[] = {{BuiltinOperator::FULLY_CONNECTED, fullyConnected, Rank::First}};
   return rows;
 }
 

@@ -127,7 +127,8 @@ std::unique_ptr<FastKernel> arithmetic(const FastSite &site) {
 } // namespace
 
 llvm::ArrayRef<FastRow> fastIntegerArithmetic() {
-  static const FastRow rows[] = {{Op::ADD, arithmetic}, {Op::SUB, arithmetic}, {Op::MUL, arithmetic}};
+  static const FastRow rows[] = {
+      {Op::ADD, arithmetic, Rank::First}, {Op::SUB, arithmetic, Rank::First}, {Op::MUL, arithmetic, Rank::First}};
   return rows;
 }
 

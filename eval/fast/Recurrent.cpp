@@ -83,14 +83,14 @@ std::unique_ptr<FastKernel> withVectors(const FastSite &site) {
 
 llvm::ArrayRef<FastRow> fastRecurrent() {
   using Op = BuiltinOperator;
-  static const FastRow rows[] = {{Op::GRU, withVectors},
-                                 {Op::LSTM, withVectors},
-                                 {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, withVectors},
-                                 {Op::BIDIRECTIONAL_SEQUENCE_LSTM, withVectors},
-                                 {Op::RNN, withVectors},
-                                 {Op::UNIDIRECTIONAL_SEQUENCE_RNN, withVectors},
-                                 {Op::BIDIRECTIONAL_SEQUENCE_RNN, withVectors},
-                                 {Op::SVDF, withVectors}};
+  static const FastRow rows[] = {{Op::GRU, withVectors, Rank::Last},
+                                 {Op::LSTM, withVectors, Rank::Last},
+                                 {Op::UNIDIRECTIONAL_SEQUENCE_LSTM, withVectors, Rank::Last},
+                                 {Op::BIDIRECTIONAL_SEQUENCE_LSTM, withVectors, Rank::Last},
+                                 {Op::RNN, withVectors, Rank::Last},
+                                 {Op::UNIDIRECTIONAL_SEQUENCE_RNN, withVectors, Rank::Last},
+                                 {Op::BIDIRECTIONAL_SEQUENCE_RNN, withVectors, Rank::Last},
+                                 {Op::SVDF, withVectors, Rank::Last}};
   return rows;
 }
 

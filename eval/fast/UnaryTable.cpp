@@ -122,7 +122,7 @@ llvm::ArrayRef<FastRow> fastUnaryTable() {
     std::vector<FastRow> made;
     for (const OperatorInfo &info : allOperators())
       if (info.has(Trait::Unary))
-        made.push_back({info.code, unary});
+        made.push_back({info.code, unary, Rank::Last});
     return made;
   }();
   return rows;
