@@ -35,8 +35,7 @@ llvm::Expected<std::vector<uint64_t>> runRecords(report::ErrorRun &run, quantize
         return inputs.takeError();
       report::OwnErrors own;
       bool effects = i < options.withEffects;
-      llvm::Error error =
-          effects ? run.add(part.signature, *inputs, &own) : run.add(part.signature, std::move(*inputs));
+      llvm::Error error = effects ? run.add(part.signature, *inputs, &own) : run.add(part.signature, *inputs);
       if (!error && effects)
         error = run.addEffects(part.signature, *inputs, own);
       if (error)

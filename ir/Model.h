@@ -65,7 +65,7 @@ struct ExternalBuffer {
 template <class T> class Rare {
 public:
   Rare() = default;
-  Rare(Rare &&) = default;
+  Rare(Rare &&) noexcept = default;
   Rare(const Rare &other) : box(other.box ? std::make_unique<T>(*other.box) : nullptr) {}
   Rare &operator=(Rare other) {
     box = std::move(other.box);

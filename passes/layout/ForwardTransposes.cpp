@@ -412,7 +412,7 @@ static Rule slices() {
               if (const char *why = movementRefusal(m, m.at(i, x), m.root().operand(i)))
                 return decline(why);
               std::vector<Expr> operands{m.at(i, x)};
-              for (Expr list : {begin, end, strides}) {
+              for (const Expr &list : {begin, end, strides}) {
                 if (m.at(i, list).elementCount() != permutation->size())
                   return decline("not every dimension has a place in the slice");
                 operands.push_back(fold(gather(m.at(i, list), back)));
