@@ -194,6 +194,29 @@ const KernelCase kernelCases[] = {
     {"SUB", "(%x: f32[2,3], %w: f32[3]) -> (%y) {\n %y: f32[2,3] = SUB(%x, %w)"},
     {"SUM", "(%x: f32[2,4]) -> (%y) {\n %a: i32[2] = const [0, 1]\n %y: f32[] = SUM(%x, %a)"},
     {"TANH", "(%x: f32[2,3]) -> (%y) {\n %y: f32[2,3] = TANH(%x)"},
+    {"CONV_3D",
+     "(%x: f32[1,3,3,3,2], %w: f32[2,2,2,2,3], %b: f32[3]) -> (%y) {\n %y: f32[1,2,2,2,3] = CONV_3D(%x, %w, %b) "
+     "{padding=VALID, stride_d=1, stride_h=1, stride_w=1, fused_activation_function=RELU}"},
+    {"CONV_3D_TRANSPOSE",
+     "(%x: f32[1,2,2,2,3], %w: f32[2,2,2,2,3]) -> (%y) {\n %s: i32[5] = const [1, 4, 4, 4, 2]\n %y: f32[1,4,4,4,2] = "
+     "CONV_3D_TRANSPOSE(%s, %w, %x) {padding=SAME, stride_d=2, stride_h=2, stride_w=2}"},
+    {"SCATTER_ND",
+     "(%x: f32[3,2]) -> (%y) {\n %i: i32[3,1] = const [1, 3, 1]\n %s: i32[2] = const [4, 2]\n %y: f32[4,2] = "
+     "SCATTER_ND(%i, %x, %s)"},
+    {"SEGMENT_SUM", "(%x: f32[4,2]) -> (%y) {\n %i: i32[4] = const [0, 0, 1, 2]\n %y: f32[3,2] = SEGMENT_SUM(%x, %i)"},
+    {"TOPK_V2", "(%x: f32[3,5]) -> (%y, %i) {\n %k: i32[] = const [3]\n %y: f32[3,3], %i: i32[3,3] = TOPK_V2(%x, %k)"},
+    {"UNSORTED_SEGMENT_MAX",
+     "(%x: f32[4,2]) -> (%y) {\n %i: i32[4] = const [2, 0, -1, 2]\n %n: i32[] = const [3]\n %y: "
+     "f32[3,2] = UNSORTED_SEGMENT_MAX(%x, %i, %n)"},
+    {"UNSORTED_SEGMENT_MIN",
+     "(%x: f32[4,2]) -> (%y) {\n %i: i32[4] = const [2, 0, -1, 2]\n %n: i32[] = const [3]\n %y: "
+     "f32[3,2] = UNSORTED_SEGMENT_MIN(%x, %i, %n)"},
+    {"UNSORTED_SEGMENT_PROD",
+     "(%x: f32[4,2]) -> (%y) {\n %i: i32[4] = const [2, 0, 1, 2]\n %n: i32[] = const [3]\n %y: "
+     "f32[3,2] = UNSORTED_SEGMENT_PROD(%x, %i, %n)"},
+    {"UNSORTED_SEGMENT_SUM",
+     "(%x: f32[4,2]) -> (%y) {\n %i: i32[4] = const [2, 0, -1, 2]\n %n: i32[] = const [3]\n %y: "
+     "f32[3,2] = UNSORTED_SEGMENT_SUM(%x, %i, %n)"},
     {"TRANSPOSE_CONV", "(%x: f32[1,3,3,2], %w: f32[3,3,3,2], %b: f32[3]) -> (%y) {\n %s: i32[4] = const [1, 6, 6, 3]\n "
                        "%y: f32[1,6,6,3] = TRANSPOSE_CONV(%s, %w, %x, %b) {padding=SAME, stride_w=2, stride_h=2}"},
 };
@@ -246,7 +269,8 @@ TEST(ExactKernels, AreTheReferenceKernels) {
         auto results = machine.compute(op, operands);
         ASSERT_TRUE(bool(results)) << llvm::toString(results.takeError());
         EXPECT_EQ((*results)[0].opaque, "");
-        held[op.result()] = (*results)[0];
+        for (auto [result, made] : llvm::zip_equal(op.results(), *results))
+          held[result] = made;
       }
       const Held &made = held[main.outputs.front()];
       const OwnedTensor &wanted = outputs->front().tensor;

@@ -4,12 +4,17 @@
 #include "eval/kernels/BatchMatMul.h"
 #include "eval/kernels/Bilinear.h"
 #include "eval/kernels/Convolution.h"
+#include "eval/kernels/Convolution3D.h"
 #include "eval/kernels/Elementwise.h"
+#include "eval/kernels/Places.h"
 #include "eval/kernels/Pooling.h"
 #include "eval/kernels/QuantizedArithmetic.h"
 #include "eval/kernels/Reduction.h"
 #include "eval/kernels/Resize.h"
+#include "eval/kernels/Segment.h"
 #include "eval/kernels/TransposeConv.h"
+
+#include <numeric>
 
 namespace origo::eval::exact {
 
@@ -314,6 +319,16 @@ template <bool squares> llvm::Error averagePool(Context &ctx) {
   return llvm::Error::success();
 }
 
+template <bool transposed> llvm::Error convolve3D(Context &ctx) {
+  return loops::convolve3D<Number, Sum, transposed>(
+      ctx, [&](Sum &sum, const Number &x, const Number &w) { sum.add(ctx.math, x, w); },
+      [&](Sum sum, const Number *bias, Activation activation) {
+        if (bias)
+          sum.add(ctx.math, *bias);
+        return activated(ctx, sum.end(ctx.math), activation);
+      });
+}
+
 llvm::Error maxPool(Context &ctx) {
   Pool p(ctx);
   Activation activation = p.options->fused_activation_function();
@@ -519,6 +534,65 @@ llvm::Error argBest(Context &ctx) {
   return ctx.outputType() == TensorType::INT64 ? argBestAs<int64_t>(ctx) : argBestAs<int32_t>(ctx);
 }
 
+/// The k largest of each row, the largest first; among equal ones the first.
+template <class Index> llvm::Error largestAs(Context &ctx) {
+  const Tensor &in = ctx.input(0);
+  int64_t k = std::max<int64_t>(*ctx.value(1), 0), length = in.dim(in.rank() - 1);
+  if (length > std::numeric_limits<Index>::max())
+    return ctx.fail(0, "has more elements in a row than an index of its type can say");
+  Tensor *places = ctx.numOutputs() > 1 ? ctx.outputs[1] : nullptr;
+  auto x = in.as<Number>();
+  size_t next = 0;
+  for (size_t at = 0; k && at < x.size(); at += length) {
+    std::vector<Index> order(length);
+    std::iota(order.begin(), order.end(), Index(0));
+    auto row = x.slice(at, length);
+    // Doubles are an order, whatever cannot be decided.
+    llvm::stable_sort(order,
+                      [&](Index a, Index b) { return row[a].value > row[b].value && row[a].image != row[b].image; });
+    for (int64_t i = 0; i < k; ++i, ++next) {
+      if (i + 1 < length)
+        ctx.doubtful |= ctx.math.compare(row[order[i]], row[order[i + 1]]) == Order::Unknown;
+      if (ctx.outputs[0])
+        ctx.outputs[0]->as<Number>()[next] = ctx.doubtful ? Arithmetic::doubtful(row[order[i]]) : row[order[i]];
+      if (places)
+        places->as<Index>()[next] = order[i];
+    }
+  }
+  return llvm::Error::success();
+}
+llvm::Error largest(Context &ctx) {
+  bool narrow = ctx.numOutputs() > 1 && ctx.outputType(1) == TensorType::INT16;
+  return narrow ? largestAs<int16_t>(ctx) : largestAs<int32_t>(ctx);
+}
+
+// Rows and places that indices name.
+
+llvm::Error addSegments(Context &ctx) {
+  return loops::addSegments<Number>(ctx, {}, [&](const Number &a, const Number &b) { return ctx.math.add(a, b); });
+}
+template <Number (Arithmetic::*f)(const Number &, const Number &) const> llvm::Error foldSegments(Context &ctx) {
+  double start = 0;
+  switch (ctx.op.builtinMeant()) {
+  case Op::UNSORTED_SEGMENT_PROD:
+    start = 1;
+    break;
+  case Op::UNSORTED_SEGMENT_MAX:
+    start = static_cast<double>(std::numeric_limits<float>::lowest());
+    break;
+  case Op::UNSORTED_SEGMENT_MIN:
+    start = static_cast<double>(std::numeric_limits<float>::max());
+    break;
+  default:
+    break;
+  }
+  return loops::foldSegments<Number>(ctx, ctx.math.of(start),
+                                     [&](const Number &a, const Number &b) { return (ctx.math.*f)(a, b); });
+}
+llvm::Error scatter(Context &ctx) {
+  return loops::scatter<Number>(ctx, [&](Number &to, const Number &x) { to = ctx.math.add(to, x); });
+}
+
 // Types.
 
 /// As they are, whatever they stand for.
@@ -635,6 +709,8 @@ llvm::ArrayRef<ExactKernel> exactKernels() {
       {Op::CAST, cast},
       {Op::CEIL, rounded<up>},
       {Op::CONV_2D, convolve2D<circle::Conv2DOptions>},
+      {Op::CONV_3D, convolve3D<false>},
+      {Op::CONV_3D_TRANSPOSE, convolve3D<true>},
       {Op::COS, each<&A::cosine>},
       {Op::CUMSUM, runningSum},
       {Op::DEPTHWISE_CONV_2D, convolve2D<circle::DepthwiseConv2DOptions>},
@@ -683,6 +759,8 @@ llvm::ArrayRef<ExactKernel> exactKernels() {
       {Op::ROPE, rotaryEmbedding},
       {Op::ROUND, rounded<nearest>},
       {Op::RSQRT, reciprocalRoot},
+      {Op::SCATTER_ND, scatter},
+      {Op::SEGMENT_SUM, addSegments},
       {Op::SIGN, sign},
       {Op::SIN, each<&A::sine>},
       {Op::SOFTMAX, softmax},
@@ -692,7 +770,12 @@ llvm::ArrayRef<ExactKernel> exactKernels() {
       {Op::SUB, both<&A::subtract>},
       {Op::SUM, sumOrMean<false>},
       {Op::TANH, each<&A::hyperbolicTangent>},
+      {Op::TOPK_V2, largest},
       {Op::TRANSPOSE_CONV, transposedConvolution},
+      {Op::UNSORTED_SEGMENT_MAX, foldSegments<&A::larger>},
+      {Op::UNSORTED_SEGMENT_MIN, foldSegments<&A::smaller>},
+      {Op::UNSORTED_SEGMENT_PROD, foldSegments<&A::multiply>},
+      {Op::UNSORTED_SEGMENT_SUM, foldSegments<&A::add>},
   };
   return rows;
 }

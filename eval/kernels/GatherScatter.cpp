@@ -2,42 +2,14 @@
 #include "eval/Kernels.h"
 #include "eval/Strings.h"
 #include "eval/kernels/Move.h"
+#include "eval/kernels/Places.h"
 
 /// Slices that are read from, or written to, the places that tensors of indices name.
 namespace origo::eval {
 
+using loops::Places;
+
 namespace {
-
-/// The last dimension of `indices` names a place along the first dimensions of `target`; a slice is what lies there.
-struct Places {
-  int64_t count = 0, depth = 0, slice = 1;
-  llvm::SmallVector<int64_t, 6> strides; ///< in slices
-  llvm::SmallVector<int64_t, 8> indices;
-  Shape target;
-
-  Places(const KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> target)
-      : target(target.begin(), target.end()) {
-    const Tensor &tensor = ctx.input(operand);
-    depth = tensor.shape.back();
-    count = product(tensor.shape, 0, tensor.shape.size() - 1);
-    strides = stridesOf(target.take_front(depth));
-    slice = product(target, depth, target.size());
-  }
-  /// Reads the indices, and refuses those that are out of range.
-  llvm::Error read(KernelContext &ctx, unsigned operand) {
-    indices = *ctx.values(operand);
-    for (size_t i = 0; i < indices.size(); ++i)
-      if (int32_t dim = target[i % depth]; indices[i] < 0 || indices[i] >= dim)
-        return ctx.fail(operand, "index " + llvm::Twine(indices[i]) + " of " + llvm::Twine(dim) + " elements");
-    return llvm::Error::success();
-  }
-  int64_t operator[](int64_t i) const {
-    int64_t at = 0;
-    for (int64_t d = 0; d < depth; ++d)
-      at += indices[i * depth + d] * strides[d];
-    return at;
-  }
-};
 
 llvm::Error gatherNd(KernelContext &ctx) {
   const Tensor &params = ctx.input(0);
@@ -73,30 +45,14 @@ llvm::Error gatherNdStrings(KernelContext &ctx) {
   return setStrings(ctx, 0, chosen);
 }
 
-/// What meets at one place is added up.
 template <class T> llvm::Error scatterNd(KernelContext &ctx) {
-  Tensor &output = ctx.output();
-  Places places(ctx, 0, output.shape);
-  if (llvm::Error error = places.read(ctx, 0))
-    return error;
-  auto out = output.as<T>();
-  auto x = ctx.input(1).as<T>();
-  std::fill(out.begin(), out.end(), T(0));
-  if (out.empty())
-    return x.empty() ? llvm::Error::success() : ctx.fail(0, "the result has no elements");
-  if (x.empty())
-    return llvm::Error::success();
   bool truth = ctx.outputType() == TensorType::BOOL;
-  for (int64_t i = 0; i < places.count; ++i)
-    for (int64_t j = 0; j < places.slice; ++j) {
-      T &element = out[places[i] * places.slice + j];
-      T update = x[i * places.slice + j];
-      if constexpr (std::is_floating_point_v<T>)
-        element += update;
-      else
-        element = truth ? element || update : wrappingAdd(element, update);
-    }
-  return llvm::Error::success();
+  return loops::scatter<T>(ctx, [truth](T &element, T update) {
+    if constexpr (std::is_floating_point_v<T>)
+      element += update;
+    else
+      element = truth ? element || update : wrappingAdd(element, update);
+  });
 }
 
 /// Single elements at places, and a default elsewhere. Of those at the same place the last one stays.

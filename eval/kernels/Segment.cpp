@@ -1,3 +1,4 @@
+#include "eval/kernels/Segment.h"
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/Shapes.h"
@@ -20,54 +21,19 @@ template <class T> T multiply(T a, T b) {
     return wrappingMul(a, b);
 }
 
-/// SEGMENT_SUM: the numbers rise from 0 without a gap, and there are as many segments as the last one says.
-template <class T> llvm::Error segmentSum(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  auto ids = ctx.input(1).as<int32_t>();
-  for (size_t i = 0; i < ids.size(); ++i)
-    if (int32_t last = i ? ids[i - 1] : -1; ids[i] != last + 1 && (i == 0 || ids[i] != last))
-      return ctx.fail(1, "segment " + llvm::Twine(ids[i]) + (i ? " behind " + llvm::Twine(last) : " at first"));
-  auto x = in.as<T>();
-  auto out = ctx.output().as<T>();
-  std::fill(out.begin(), out.end(), T(0));
-  int64_t row = ids.empty() ? 0 : static_cast<int64_t>(x.size() / ids.size());
-  for (size_t i = 0; i < x.size(); ++i) {
-    T &sum = out[ids[i / row] * row + i % row];
-    sum = add(sum, x[i]);
-  }
-  return llvm::Error::success();
-}
+template <class T> llvm::Error segmentSum(KernelContext &ctx) { return loops::addSegments<T>(ctx, T(0), add<T>); }
 
-/// UNSORTED_SEGMENT_*: numbers for the first dimensions, in any order; negative ones belong to no segment.
 template <class T> llvm::Error unsortedSegment(KernelContext &ctx) {
-  const Tensor &in = ctx.input(0);
-  Tensor &output = ctx.output();
-  auto ids = ctx.input(1).as<int32_t>();
-  for (int32_t id : ids)
-    if (id >= output.dim(0))
-      return ctx.fail(1, "segment " + llvm::Twine(id) + " of " + llvm::Twine(output.dim(0)));
-  auto x = in.as<T>();
-  auto out = output.as<T>();
-  auto fold = [&](T start, auto f) {
-    std::fill(out.begin(), out.end(), start);
-    int64_t row = ids.empty() ? 0 : static_cast<int64_t>(x.size() / ids.size());
-    for (size_t i = 0; i < x.size(); ++i)
-      if (int32_t id = ids[i / row]; id >= 0) {
-        T &result = out[id * row + i % row];
-        result = f(result, x[i]);
-      }
-    return llvm::Error::success();
-  };
   using Limits = std::numeric_limits<T>;
   switch (ctx.op.code) {
   case BuiltinOperator::UNSORTED_SEGMENT_PROD:
-    return fold(1, multiply<T>);
+    return loops::foldSegments<T>(ctx, 1, multiply<T>);
   case BuiltinOperator::UNSORTED_SEGMENT_MAX:
-    return fold(Limits::lowest(), [](T a, T b) { return std::max(a, b); });
+    return loops::foldSegments<T>(ctx, Limits::lowest(), [](T a, T b) { return std::max(a, b); });
   case BuiltinOperator::UNSORTED_SEGMENT_MIN:
-    return fold(Limits::max(), [](T a, T b) { return std::min(a, b); });
+    return loops::foldSegments<T>(ctx, Limits::max(), [](T a, T b) { return std::min(a, b); });
   default:
-    return fold(0, add<T>);
+    return loops::foldSegments<T>(ctx, 0, add<T>);
   }
 }
 
