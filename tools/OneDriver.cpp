@@ -60,9 +60,29 @@ llvm::Error writeReport(const std::string &first, const std::string &last, const
   return llvm::Error::success();
 }
 
-/// What the command line adds to a file.
+/// What the command line of onecc asks for.
 struct Given {
-  std::string group, backend, report;
+  std::string config, workflow, group, backend, report;
+  bool prints = false, verbose = false;
+};
+
+/// Of a group of options, behind -O.
+template <auto Group>
+constexpr Option groupRow = commands::option<Group>("O", "1",
+                                                    "-O1: all safe rewrites; -O2, -Os: for the target that the section "
+                                                    "names; -ONAME: the options of NAME.cfg, as include = ONAME",
+                                                    {.prefix = true});
+
+constexpr std::array driverRows{
+    commands::option<&Given::config>("config", "FILE", "The .cfg file", {.also = "C"}),
+    commands::option<&Given::workflow>("workflow", "FILE", "A workflow file that names .cfg files", {.also = "W"}),
+    commands::option<&Given::backend>("backend", "NAME", "The back end of one-codegen and one-profile", {.also = "b"}),
+    groupRow<&Given::group>,
+    commands::option<&Given::report>("report", "PAGE",
+                                     "With -C: writes a page of the last model beside the first (HTML)"),
+    commands::option<&Given::prints>("print-config", "Prints what is read of the .cfg file as JSON, and stops"),
+    commands::option<&Given::verbose>("verbose", "Ignored, for compatibility; results are always reported",
+                                      {.also = "V"}),
 };
 
 /// Does [onecc] ask for anything that cannot be?
@@ -206,28 +226,23 @@ llvm::Error runWorkflows(const std::string &path) {
 } // namespace
 
 std::vector<Option> optionsOfStep(llvm::StringRef tool) {
-  std::vector<Option> rows = {valueRow("C", "FILE", "As --config"), valueRow("config", "FILE", "The .cfg file"),
-                              flagRow("V", "As --verbose"), flagRow("v", "Shows the version"),
-                              flagRow("verbose", "Ignored, for compatibility; results are always reported")};
-  Option group = valueRow("O", "1",
-                          "-O1: all safe rewrites; -O2, -Os: for the target that the section names; -ONAME: the "
-                          "options of NAME.cfg, as include = ONAME");
-  group.prefix = true;
-  group.words = 0;
+  std::vector<Option> rows;
   if (tool == "onecc") {
-    rows.insert(rows.end(),
-                {valueRow("W", "FILE", "As --workflow"),
-                 valueRow("workflow", "FILE", "A workflow file that names .cfg files"),
-                 valueRow("b", "NAME", "As --backend"),
-                 valueRow("backend", "NAME", "The back end of one-codegen and one-profile"), group,
-                 valueRow("report", "PAGE", "With -C: writes a page of the last model beside the first (HTML)"),
-                 flagRow("print-config", "Prints what is read of the .cfg file as JSON, and stops")});
+    rows = rowsOf(driverRows);
+    rows.push_back(flagRow("v", "Shows the version"));
     return rows;
   }
-  rows.insert(rows.end(),
-              {valueRow("S", "NAME", "As --section"), valueRow("section", "NAME", "The section of the file")});
-  if (tool == "one-optimize")
-    rows.push_back(group);
+  rows = {valueRow("C", "FILE", "Same as --config"),
+          valueRow("config", "FILE", "The .cfg file"),
+          flagRow("V", "Same as --verbose"),
+          flagRow("v", "Shows the version"),
+          flagRow("verbose", driverRows.back().help),
+          valueRow("S", "NAME", "Same as --section"),
+          valueRow("section", "NAME", "The section of the file")};
+  if (tool == "one-optimize") {
+    rows.push_back(groupRow<&Given::group>);
+    rows.back().words = 0;
+  }
   const StepKind *kind = findStep(tool);
   for (const StepKey &key : kind->keys) {
     if (key.name == "input_path" || key.name == "output_path")
@@ -329,40 +344,23 @@ llvm::Error runDriver(llvm::ArrayRef<std::string> words) {
   for (const StepKind &kind : stepKinds())
     if (!kind.verb.empty() && !words.empty() && words[0] == kind.verb)
       return runAlone(kind.name.str(), words.drop_front());
-  std::vector<Option> known = optionsOfStep("onecc");
-  std::string config, workflow;
   Given given;
-  bool print = false;
-  for (const Word &word : takeApart(words, known)) {
-    llvm::StringRef option = word.option;
-    if (const Option *row = findOption(known, option); row && takesWords(*row) && word.value.empty())
-      return makeError("there is no value behind " + printable(word.text, 60));
-    if (option == "C" || option == "config")
-      config = word.value;
-    else if (option == "W" || option == "workflow")
-      workflow = word.value;
-    else if (option == "b" || option == "backend")
-      given.backend = word.value;
-    else if (option == "report")
-      given.report = word.value;
-    else if (option == "print-config")
-      print = true;
-    else if (option.starts_with("O") && option.size() > 1)
-      given.group = option.str();
-    else if (option.empty())
-      return makeError(
-          "there are too many arguments: " + printable(word.text, 60) + "; " +
-          (llvm::StringRef(word.text).ends_with(".cfg") ? "-C goes before a .cfg file" : "--help shows examples"));
-    else if (option != "V" && option != "verbose")
-      return makeError("there is no option " + printable(word.text, 60) + "; --help lists them");
-  }
-  if (config.empty() == workflow.empty())
+  std::vector<std::string> more;
+  if (llvm::Error error = commands::parse(driverRows, &given, words, more))
+    return error;
+  if (!more.empty())
+    return makeError(
+        "there are too many arguments: " + printable(more[0], 60) + "; " +
+        (llvm::StringRef(more[0]).ends_with(".cfg") ? "-C goes before a .cfg file" : "--help shows examples"));
+  if (given.config.empty() == given.workflow.empty())
     return makeError("needs -C FILE.cfg or -W FILE.json; --help shows examples");
-  if (config.empty() && (print || !(given.backend + given.report + given.group).empty()))
+  if (given.config.empty() && (given.prints || !(given.backend + given.report + given.group).empty()))
     return makeError("-b, -O, --report and --print-config go with -C");
-  if (print)
-    return printConfig(config);
-  return config.empty() ? runWorkflows(workflow) : runFile(config, given);
+  if (!given.group.empty())
+    given.group.insert(0, "O"); // as files call it
+  if (given.prints)
+    return printConfig(given.config);
+  return given.config.empty() ? runWorkflows(given.workflow) : runFile(given.config, given);
 }
 
 /// Python's argparse takes `-O 1` for `-O1`, and ONE hands on `-O O1`.
