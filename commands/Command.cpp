@@ -3,11 +3,11 @@
 namespace origo::commands {
 
 llvm::ArrayRef<const Command *> allCommands() {
-  static const Command *const all[] = {&checkCommand,     &convertCommand,   &diffCommand,     &dumpCommand,
-                                       &inferCommand,     &interpretCommand, &metricsCommand,  &mixCommand,
-                                       &modelCommand,     &onnxCommand,      &optimizeCommand, &originCommand,
-                                       &partitionCommand, &quantizeCommand,  &recordCommand,   &reduceCommand,
-                                       &resizeCommand,    &selectCommand,    &viewCommand,     &visqCommand};
+  static const Command *const all[] = {
+      &checkCommand,     &compareCommand,   &convertCommand,  &diffCommand,   &dumpCommand,   &inferCommand,
+      &interpretCommand, &metricsCommand,   &mixCommand,      &modelCommand,  &onnxCommand,   &optimizeCommand,
+      &originCommand,    &partitionCommand, &quantizeCommand, &recordCommand, &reduceCommand, &resizeCommand,
+      &selectCommand,    &viewCommand,      &visqCommand};
   return all;
 }
 

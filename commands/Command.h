@@ -41,9 +41,10 @@ constexpr Command makeCommand(llvm::StringRef name, llvm::StringRef arguments, l
           }};
 }
 
-extern const Command checkCommand, convertCommand, diffCommand, dumpCommand, inferCommand, interpretCommand,
-    metricsCommand, mixCommand, modelCommand, onnxCommand, optimizeCommand, originCommand, partitionCommand,
-    quantizeCommand, recordCommand, reduceCommand, resizeCommand, selectCommand, viewCommand, visqCommand;
+extern const Command checkCommand, compareCommand, convertCommand, diffCommand, dumpCommand, inferCommand,
+    interpretCommand, metricsCommand, mixCommand, modelCommand, onnxCommand, optimizeCommand, originCommand,
+    partitionCommand, quantizeCommand, recordCommand, reduceCommand, resizeCommand, selectCommand, viewCommand,
+    visqCommand;
 llvm::ArrayRef<const Command *> allCommands();
 /// Null: it has no rows yet.
 const Command *findCommand(llvm::StringRef name);

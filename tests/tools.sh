@@ -8,7 +8,7 @@ into() { local file=$1; shift; "$@" >"$file"; }
 "$bin/circle2circle" "$root/res/while.origo" net.circle && "$bin/circle2circle" "$root/res/while.origo" net.tflite || fail "res/while.origo"
 echo '{"ops": {"ADD": {}}}' >npu.json
 tools=(circle-check circle-eval-diff circle-fuzz circle-interpreter circle-metrics circle-mpqsolver circle-opselector circle-reduce circle-resizer circle2circle circledump
-  circle-quantizer make-model origin-dump origin-infer onecc origin-view origo record-minmax tflite2circle visq)
+  circle-quantizer make-model origin-diff origin-dump origin-infer onecc origin-view origo record-minmax tflite2circle visq)
 version=$(sed -nE 's/^project\(origo VERSION ([0-9.]+).*/\1/p' "$root/CMakeLists.txt")
 [[ $(grep -m1 '^## ' "$root/CHANGELOG.md") == "## $version"* ]] || fail "CHANGELOG.md does not begin with $version"
 for tool in "${tools[@]}"; do

@@ -1,6 +1,5 @@
 /// The commands of `origo`, a row each.
 
-#include "commands/Agreement.h"
 #include "commands/Comparison.h"
 #include "commands/Optimize.h"
 #include "tools/Driver.h"
@@ -32,17 +31,6 @@ int usage(const Call &call, const llvm::Twine &what) {
 Option flag(const char *name, const char *help) { return flagRow(name, help, ""); }
 Option value(const char *name, const char *of, const char *help) { return valueRow(name, of, help, ""); }
 const Option jsonOption = flag("json", "The closing lines as JSON, on standard output");
-/// What there is a line for.
-Option agreementRow() {
-  Option row = value("by", "WHAT", "Tell which layers compute the same numbers, and which part first:");
-  row.choices = [] {
-    std::vector<commands::Choice> choices;
-    for (const auto &choice : commands::choicesOf<commands::AgreementBy>)
-      choices.push_back({choice.name, choice.help});
-    return choices;
-  };
-  return row;
-}
 const Option noRunOption = flag("no-run", "Do not run the two models to compare them");
 
 std::vector<std::string> joined(std::vector<std::string> first, llvm::ArrayRef<std::string> second) {
@@ -305,28 +293,6 @@ int where(Call &call) {
   return runTool(call, "origin-dump", joined(call.options(), {"--where=" + layer, "--", model}));
 }
 
-int diffLayers(const Call &call, const Closing &closing, llvm::StringRef by) {
-  for (const auto &choice : commands::choicesOf<commands::AgreementBy>)
-    if (choice.name == by) {
-      llvm::Error error = closing.run ? commands::compareLayers(call.arguments[0], call.arguments[1], closing.records,
-                                                                choice.value, closing.json, door())
-                                      : makeError("--by runs the two models, and --no-run does not");
-      return error ? fail(std::move(error)) : 0;
-    }
-  return usage(call, "--by is operator, scope, line or file");
-}
-
-int diff(Call &call) {
-  Closing closing(call);
-  std::optional<std::string> by = call.take("by");
-  if (call.arguments.size() != 2)
-    return usage(call, "needs two models");
-  if (by)
-    return diffLayers(call, closing, *by);
-  auto first = closing.read(call.arguments[0]);
-  return first ? closing.print(std::move(*first), call.arguments[1]) : fail(first.takeError());
-}
-
 int check(Call &call) {
   if (call.hasAny({"target", "import-webnn", "limits-of"}))
     return runTool(call, "circle-check", call.typed);
@@ -449,7 +415,7 @@ int blame(Call &call) {
 /// A command that is a tool under a shorter name.
 template <const llvm::StringLiteral &Tool> int same(Call &call) { return runTool(call, Tool, call.typed); }
 constexpr llvm::StringLiteral metricsTool = "circle-metrics", dumpTool = "circledump", reduceTool = "circle-reduce",
-                              inferTool = "origin-infer";
+                              inferTool = "origin-infer", diffTool = "origin-diff";
 
 int completion(Call &call) {
   if (call.arguments.size() != 1 || (call.arguments[0] != "bash" && call.arguments[0] != "zsh"))
@@ -550,11 +516,10 @@ const std::vector<Command> &frontCommands() {
        "  origo diff --data images.npy net.tflite net.int8.tflite\n"
        "  origo diff --no-run --json a.circle b.circle\n"
        "  origo diff --by=scope theirs.tflite ours.circle     which layers agree, whoever converted them?\n",
+       {diffTool},
        {},
        {},
-       {flag("json", "Print JSON"), noRunOption, agreementRow(),
-        value("data", "PATH", "Records to run the two on, as origo quantize takes them")},
-       diff},
+       same<diffTool>},
       {"check",
        "MODEL [SOURCE]",
        "Tests whether the origins are true, or whether a back end takes it",
