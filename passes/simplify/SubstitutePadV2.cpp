@@ -8,7 +8,7 @@ namespace origo {
 static Rule byZero() {
   auto x = any(), widths = any(), number = constant();
   return {"zero", "the number is not constant", op(Op::PADV2, {x, widths, number}), [=](Match &m) {
-            if (m[x].isQuantized())
+            if (m[x].isQuantized() || m[number].isQuantized() || m.root().result().isQuantized())
               return decline("quantised");
             if (!m.every(m[number], [](double n) { return n == 0 && !std::signbit(n); }))
               return decline("the number is not zero");

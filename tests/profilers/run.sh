@@ -16,6 +16,6 @@ rm -f "$work"/*
   [[ $3 == networks ]] && find "$root/res" -name '*.origo' | sort
   # All networks, and a sample of the many models of few operators below them; of public networks a sample, since each operator is
   # run by itself.
-  swept "$3" $([[ $3 == networks ]] && echo 16 || echo 12) | grep '\.tflite$'
+  swept "$3" $([[ $3 == networks ]] && echo 24 || echo 18) | grep '\.tflite$'
 } >"$work/list"
 node "$here/judge.mjs" "$bin" "$scratch/node_modules" "$work" "$3" <"$work/list"
