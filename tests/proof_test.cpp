@@ -557,4 +557,27 @@ TEST(Proof, FailsClosed) {
   EXPECT_EQ(open->proof.functions.count("FAKE_QUANT"), 1u);
 }
 
+/// A size that an input says. Most numbers are none, so that inputs are drawn again; but what only the result refuses
+/// is no reason for that.
+TEST(Proof, InputsThatTheSourceRefusesAreDrawnAgain) {
+  const std::string sized = model("subgraph @main(%x: f32[6,2], %n: f32[1,1]) -> (%y) {\n"
+                                  " %b: i32[2] = const [0, 0]\n %two: i32[1] = const [2]\n %r: i32[1] = const [1]\n"
+                                  " %c: i32[1,1] = CAST(%n)\n %s: i32[1] = RESHAPE(%c, %r)\n"
+                                  " %e: i32[2] = CONCATENATION(%s, %two) {axis=0}\n %o: i32[2] = const [1, 1]\n"
+                                  " %p: f32[1?,1?] = STRIDED_SLICE(%x, %b, %e, %o)\n"
+                                  " %q: f32[1?,1?] = RESHAPE(%p, %e)\n %y: f32[1?,1?] = NEG(%q)\n}\n");
+  for (uint64_t seed : {1, 2, 3, 4, 5, 6}) {
+    auto proved = proveText(sized, Pipeline::o1(), {.seed = seed});
+    ASSERT_TRUE(bool(proved)) << llvm::toString(proved.takeError());
+    EXPECT_TRUE(proved->proof.different.empty());
+    EXPECT_GT(proved->proof.equal, 0u);
+  }
+  auto before = sourceOf(model("subgraph @main(%x: f32[4], %n: f32[1]) -> (%y) {\n %y: f32[4] = NEG(%x)\n}\n"));
+  auto after = sourceOf(model("subgraph @main(%x: f32[4], %n: f32[1]) -> (%y) {\n %c: i32[1] = CAST(%n)\n"
+                              " %y: f32[4] = RESHAPE(%x, %c)\n}\n"));
+  auto refused = prove(*before, *after, Recipes());
+  ASSERT_FALSE(bool(refused));
+  EXPECT_NE(llvm::toString(refused.takeError()).find("RESHAPE"), std::string::npos);
+}
+
 } // namespace
