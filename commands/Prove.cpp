@@ -288,7 +288,8 @@ private:
   void compare(const Value &value, const DetachedTensor &made, const DetachedOperator *last, unsigned &counter) {
     if (isRounded(value) && made.type == TensorType::FLOAT32)
       return compareRounded(value, made.payload, counter);
-    llvm::ArrayRef<uint8_t> want = made.payload.bytes(), have = value.payload().bytes();
+    const Payload dense = denseOf(value);
+    llvm::ArrayRef<uint8_t> want = made.payload.bytes(), have = dense.bytes();
     if (want == have) {
       if (last && llvm::is_contained({TensorType::FLOAT32, TensorType::FLOAT16, TensorType::FLOAT64}, value.type))
         recipes.add(last->get(), {value.payload()});

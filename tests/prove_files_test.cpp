@@ -179,6 +179,15 @@ TEST(ProveFiles, OwnNetworks) {
   EXPECT_EQ(equal, 5u) << "nothing was folded";
 }
 
+/// Sparse constants that stay so are what they are unpacked to.
+TEST(ProveFiles, SparseConstants) {
+  Files files;
+  const std::string source = std::string(ORIGO_BIN_DIR) + "/../networks/sparse_f16w.tflite",
+                    made = files.scratch.at("sparse.tflite");
+  ASSERT_EQ(run(bin + "circle2circle " + source + " " + made), 0);
+  EXPECT_EQ(run(bin + "origin-dump --prove " + source + " " + made), 0);
+}
+
 /// The map may lie beside the model; without one nothing is proved.
 TEST(ProveFiles, WithTheMapBesideTheModel) {
   Files files;
