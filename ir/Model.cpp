@@ -606,8 +606,10 @@ public:
         llvm::append_range(found.operators, carriers(id));
       }
     llvm::erase_if(row.operators, [&](const Operator *op) { return !isGood(op); });
-    if (!row.operators.empty() || !row.values.empty() || (found.operators.empty() && found.values.empty()))
+    if (!row.operators.empty() || !row.values.empty())
       return;
+    if (found.operators.empty() && found.values.empty())
+      return dieWithUsers(row);
     row.operators = found.operators;
     row.values = found.values;
     Follower::sortUnique(row.operators);
@@ -634,7 +636,8 @@ private:
   void goWithUser(LedgerRow &row) {
     if (source.producer(row.id) >= 0)
       return;
-    bool apart = std::exchange(row.was, Fate::Unknown) == Fate::DuplicateOf, isDoneWithout = false;
+    const Fate was = std::exchange(row.was, Fate::Unknown);
+    bool apart = was == Fate::DuplicateOf || was == Fate::FusedAway, isDoneWithout = false;
     for (uint32_t user : near(row.id)) {
       auto known = gone.find(user);
       if (isNoted(row.id, user) || (known != gone.end() && !leadsSomewhere(known->second.fate))) {
@@ -643,14 +646,7 @@ private:
       }
       if (known == gone.end())
         continue;
-      const Places &with = known->second;
-      row.fate = with.fate;
-      row.pass = with.pass;
-      row.run = with.run;
-      row.rewrite = with.rewrite;
-      row.operators = with.operators;
-      row.values = with.values;
-      return;
+      return goAs(known->second, row);
     }
     if (!apart && !isDoneWithout)
       return; // then nobody did without it, and the law on the living has to see that
@@ -660,6 +656,24 @@ private:
     Follower::sortUnique(row.operators);
     if (!row.operators.empty())
       row.fate = Fate::FusedAway;
+  }
+  /// What an equal constant went into does the work of others; all that used this one is dead.
+  void dieWithUsers(LedgerRow &row) {
+    llvm::ArrayRef<uint32_t> users = near(row.id);
+    if (source.producer(row.id) >= 0 || !llvm::all_of(users, [&](uint32_t user) {
+          auto known = gone.find(user);
+          return known != gone.end() && known->second.fate == Fate::Dead;
+        }))
+      return;
+    goAs(gone[users.front()], row);
+  }
+  static void goAs(const Places &with, LedgerRow &row) {
+    row.fate = with.fate;
+    row.pass = with.pass;
+    row.run = with.run;
+    row.rewrite = with.rewrite;
+    row.operators = with.operators;
+    row.values = with.values;
   }
   /// Does the map say why the user does without it?
   bool isNoted(uint32_t tensor, uint32_t user) {
@@ -793,7 +807,8 @@ void Model::ledger(llvm::SmallVectorImpl<std::pair<bool, uint32_t>> &lost,
         LedgerRow placed = row;
         neighbours.place(placed);
         // Of what went with a user of its own, the ledger does not tell any more that it was another one's equal.
-        placed.led = placed.fate == row.fate || row.was != Fate::DuplicateOf ? &row : nullptr;
+        bool isApart = placed.fate != row.fate && (placed.fate == Fate::Dead || row.was == Fate::DuplicateOf);
+        placed.led = isApart ? nullptr : &row;
         visit(placed);
       } else {
         LedgerRow placed = row;

@@ -15,6 +15,20 @@ enum class Scaling : uint8_t {
   Whole,   ///< results are integers, so the scale is one too
 };
 
+/// What the work of an operator may change places with (docs/origin-map.md, law 11). What only moves data may with any.
+enum class Trade : uint8_t {
+  None = 0,
+  Recode = 1,    ///< tells the same numbers in another type: with any
+  Clamp = 2,     ///< of two operands: by a constant
+  Scale = 4,     ///< by a constant
+  Shift = 8,     ///< likewise
+  Largest = 16,  ///< of several; changes places with what does not decrease
+  Monotone = 32, ///< does not decrease, whatever it is given
+  Sum = 64,      ///< a product, an average or a sum: what is scaled or shifted in front of it may be so behind it
+  Reduce = 128,  ///< along axes of one element each it is nothing, and changes places with any
+  LLVM_MARK_AS_BITMASK_ENUM(Reduce)
+};
+
 /// What runtimes, quantisers, counters and back ends have to know of an operator: columns of Operators.def that a graph
 /// does not need. Lists are text, separated by blanks; types have the short names of the text form.
 struct OperatorFacts {
@@ -43,12 +57,21 @@ struct OperatorFacts {
   /// Types that its kernels of f32, or of any type, compute as well, by way of wider ones (eval/Wider.h).
   const char *wider = "";
 
+  Trade trades = Trade::None;
+
   /// What it computes, in a line for people; x is its first operand and y its second.
   const char *computes = "";
 };
 
 /// The defaults for what is not in the table.
 const OperatorFacts &factsOf(int32_t code);
+inline bool has(const OperatorInfo *info, Trade trade) {
+  return info && (factsOf(int32_t(info->code)).trades & trade) != Trade::None;
+}
+/// Does it only move, cast or (de)quantise data?
+inline bool onlyMoves(const OperatorInfo *info) {
+  return info && (info->has(Trait::DataMovement) || has(info, Trade::Recode));
+}
 inline const OperatorFacts &factsOf(circle::BuiltinOperator code) { return factsOf(int32_t(code)); }
 
 } // namespace origo

@@ -44,6 +44,7 @@ constexpr Row rows[] = {
    }(),                                                                                                                \
    [] {                                                                                                                \
      using enum Scaling;                                                                                               \
+     using enum Trade;                                                                                                 \
      return OperatorFacts{__VA_ARGS__};                                                                                \
    }()},
 #include "schema/Operators.def"

@@ -291,6 +291,10 @@ def movement():
     one("Flatten", x.reshape(6, 4), x, axis=2)
     one("Unsqueeze", x[:, None, :, :, None], x, ints(1, -1), constants=(1,))
     one("Unsqueeze", x[None], x, axes=[0], opset=11, shape=("a", "b", 4))
+    # The sizes are computed in front of what the movement trades places with.
+    counted = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    trade = [node("Unsqueeze", ["x"], ["a"], axes=[0]), node("Cast", ["a"], ["y"], to=1)]
+    judge("Cast of Unsqueeze", model(trade, [("x", np.int32, ("a", "b", 4))], ["y"], opset=11), {"x": counted}, {"y": counted[None].astype(np.float32)})
     one("Squeeze", x[:, :1][:, 0], x[:, :1], ints(1), constants=(1,))
     one("Concat", np.concatenate([x, x[:, :1]], 1), x, x[:, :1], axis=1)
     one("Split", [x[..., :1], x[..., 1:]], x, ints(1, 3), constants=(1,), axis=-1)

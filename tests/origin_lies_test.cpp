@@ -1,5 +1,7 @@
 #include "tests/MapCases.h"
 
+#include <set>
+
 /// A map that is not true is refused, each for its own reason.
 using namespace origo;
 using namespace origo::mapcases;
@@ -211,6 +213,14 @@ TEST(OriginCheck, RefusesLies) {
       {"wide without need in a small model", 7, [](Case &c) { c.op(0).wide = "grouped by the user"; }},
   };
   ASSERT_GE(lies.size(), 16u);
-  for (const Lie &lie : lies)
+  std::set<int> alone; // each of these laws sees a lie that no other one sees
+  for (const Lie &lie : lies) {
     expectRefused(lie, optimised());
+    Case c = optimised();
+    lie.tell(c);
+    auto violations = c.violations();
+    if (llvm::all_of(violations, [&](const Violation &one) { return one.law == lie.law; }))
+      alone.insert(lie.law);
+  }
+  EXPECT_EQ(alone, (std::set<int>{1, 2, 3, 4, 5, 6, 7, 8}));
 }

@@ -61,6 +61,20 @@ static IdSet othersThan(IdSets &sets, const Use &use) {
   return sets.minus(all, own);
 }
 
+/// What was worked into the constant of a use, and is no operand of its user in the source: whose operand it is has
+/// read it, and lives on with that.
+static IdSet workedInto(Model &model, const Use &use) {
+  const Value &constant = *use.get();
+  if (!constant.isConstant() || constant.sourceOperators.empty())
+    return {};
+  llvm::SmallVector<uint32_t, 4> own;
+  model.sets.forEach(use.user()->origins, [&](uint32_t id) {
+    llvm::copy_if(model.sourceGraph.operands(id), std::back_inserter(own),
+                  [](int32_t operand) { return operand >= 0; });
+  });
+  return model.sets.minus(constant.sourceTensors, model.sets.of(own));
+}
+
 void Editor::erase(Operator &op, Fate fate, Destinations *into) {
   // What is fused lives on in the operators that were made, a duplicate in the one that stays.
   if (fate != Fate::FusedAway && fate != Fate::Decomposed && fate != Fate::DuplicateOf)
@@ -93,10 +107,13 @@ void Editor::erase(Operator &op, Fate fate, Destinations *into) {
     if (Value *value = use.get()) {
       Fate end = isUnneeded(use) ? Fate::Dead : fate;
       IdSet others = end == Fate::Dead ? othersThan(model.sets, use) : IdSet();
+      IdSet worked = end == Fate::Dead && fate != Fate::Dead ? workedInto(model, use) : IdSet();
       use.set(nullptr);
       release(value, end, end == fate ? into : nullptr);
-      if (value->erased())
-        bury(true, others, Fate::DuplicateOf, nullptr); // of who used them earlier, the ledger knows
+      if (!value->erased())
+        continue;
+      bury(true, others, Fate::DuplicateOf, nullptr); // of who used them earlier, the ledger knows
+      bury(true, worked, Fate::FusedAway, nullptr);   // likewise
     }
 }
 

@@ -119,6 +119,15 @@ void Build::noteMoved() {
     for (const Operator *op : now)
       if (const Created *other = createdBy(op))
         done.insert(other->standsFor.begin(), other->standsFor.end());
+    llvm::SmallPtrSet<const Operator *, 8>
+        fed; // what was not matched, and gives it or what is in front of it an operand
+    auto addFeeders = [&](const Operator *op) {
+      for (const Use &use : op->operands())
+        if (use.get() && use.get()->producer())
+          fed.insert(use.get()->producer());
+    };
+    addFeeders(item.op);
+    llvm::for_each(now, addFeeders);
     llvm::SmallVector<const Operator *, 4> own(item.standsFor.begin(), item.standsFor.end());
     for (const Operator *before : inFront(own, wasMatched)) {
       if (done.contains(before) || now.contains(before))
@@ -126,7 +135,8 @@ void Build::noteMoved() {
       // Of a work of which only the end has moved, the beginning is still in front.
       IdSet moved = before->origins;
       for (const Use &use : before->operands())
-        if (const Operator *feeder = use.get() ? use.get()->producer() : nullptr; feeder && !wasMatched(*feeder))
+        if (const Operator *feeder = use.get() ? use.get()->producer() : nullptr;
+            feeder && !wasMatched(*feeder) && fed.contains(feeder))
           moved = model.sets.minus(moved, feeder->origins);
       item.movedPast = model.sets.join(item.movedPast, moved);
     }

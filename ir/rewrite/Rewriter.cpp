@@ -4,6 +4,7 @@
 #include "ir/Mutation.h"
 #include "ir/Undetermined.h"
 #include "ir/rewrite/Build.h"
+#include "schema/OperatorFacts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -487,9 +488,15 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
 
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
 /// nothing here, and something in an operator that was made of it for another user. Where the result equals another
-/// tensor as well, that one is without this work, and has a lineage of its own.
+/// tensor as well, that one is without this work, and has a lineage of its own. That it is another one but for some
+/// steps goes unsaid where that one itself is there.
 void Rewriter::claimWork() {
-  std::vector<bool> live = lineage::liveOperators(model);
+  std::vector<bool> live = lineage::liveOperators(model), whole(model.sourceTensors);
+  for (auto &graph : model.subgraphs)
+    for (const Value *value : graph->values)
+      for (const Relation &relation : value->relations)
+        if (relation.steps == 0)
+          whole[relation.tensor] = true;
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators)
       for (Value *result : op.results()) {
@@ -503,6 +510,11 @@ void Rewriter::claimWork() {
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||
               model.sets.contains(lineage::origins(op, relation.lineage), maker) || madeBefore(op, maker)) {
             kept = uint32_t(relation.lineage);
+            continue;
+          }
+          if (relation.steps != 0 && whole[relation.tensor]) {
+            result->relations.erase(&relation, &relation + 1);
+            --i, --relations;
             continue;
           }
           IdSet claimed = model.sets.single(maker);
@@ -527,17 +539,11 @@ void Rewriter::claimWork() {
       }
 }
 
-/// Does it only move, cast or (de)quantise data?
-static bool moves(const Operator &op) {
-  return op.info() && (op.info()->has(Trait::DataMovement) || op.code == BuiltinOperator::CAST ||
-                       op.code == BuiltinOperator::QUANTIZE || op.code == BuiltinOperator::DEQUANTIZE);
-}
-
 /// Who moves data as several operators of the source do in a row has done what they did: those before the last one, up
 /// to what the operator is given, or makes itself.
 llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_t last) const {
   llvm::SmallVector<uint32_t, 4> between;
-  const Value *data = moves(op) ? op.operand(0) : nullptr;
+  const Value *data = onlyMoves(op.info()) ? op.operand(0) : nullptr;
   for (unsigned length = 0; length < 64; ++length) {
     llvm::ArrayRef<int32_t> operands = model.sourceGraph.operands(last);
     if (operands.empty() || operands[0] < 0)
@@ -556,20 +562,14 @@ llvm::SmallVector<uint32_t, 4> Rewriter::madeBetween(const Operator &op, uint32_
   return {};
 }
 
-/// Does it not decrease, so that the maximum of what it makes is what it makes of the maximum?
-static bool isMonotone(const Operator &op) {
-  using enum BuiltinOperator;
-  return llvm::is_contained({RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, op.code);
-}
-
 /// Is it done by what the moved data comes from, or by a maximum that traded places with the operator?
 bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
-  if (const Operator *pool = isMonotone(op) && op.operand(0) ? op.operand(0)->producer() : nullptr;
+  if (const Operator *pool = has(op.info(), Trade::Monotone) && op.operand(0) ? op.operand(0)->producer() : nullptr;
       pool && pool->code == BuiltinOperator::MAX_POOL_2D && model.sets.contains(pool->origins, id))
     return true;
   const Operator *at = &op;
   for (unsigned length = 0; length < 64 && at && at->info(); ++length) {
-    if (!moves(*at))
+    if (!onlyMoves(at->info()))
       return false;
     const Value *data = at->operand(at->code == BuiltinOperator::SPLIT ? 1 : 0);
     at = data ? data->producer() : nullptr;
@@ -579,10 +579,62 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
   return false;
 }
 
+/// Of a work that begins and ends with movements, these may have met behind what it makes: then who had taken in the
+/// end of it is given the result, or that but for what undoes the end, and has nothing of the work any more.
+IdSet Rewriter::doneInFront(const Operator &op, uint32_t lineage) const {
+  const IdSet own = lineage::origins(op, lineage);
+  const Operator *at = &op;
+  IdSet shared = own; // by the movements in between
+  for (unsigned length = 0; length < 16; ++length) {
+    const Use *data = nullptr;
+    for (const Use &use : at->operands())
+      if (use.get() && !use.get()->isConstant() && std::exchange(data, &use))
+        return {};
+    if (!data || !data->get()->producer())
+      return {};
+    lineage = lineage::ofOperand(*at, lineage, data->operandIndex());
+    at = data->get()->producer();
+    std::optional<int32_t> first; // of several tensors that it equals, who made the one that is in front
+    for (const Relation &relation : data->get()->relations)
+      if (int32_t maker = model.sourceGraph.producer(relation.tensor); relation.lineage == lineage && !relation.steps)
+        first = std::min(first.value_or(maker), maker);
+    if (!first && onlyMoves(at->info())) {
+      shared = model.sets.minus(shared, model.sets.minus(own, lineage::origins(*at, lineage)));
+      continue;
+    }
+    if (first.value_or(-1) < 0 || !model.sets.contains(shared, *first) ||
+        !model.sets.contains(lineage::origins(*at, lineage), *first))
+      return {};
+    bool makes = llvm::any_of(op.results(), [&](const Value *result) {
+      return result && llvm::any_of(result->relations, [&](const Relation &relation) {
+               return model.sourceGraph.producer(relation.tensor) == *first;
+             });
+    });
+    IdSet done = model.sets.single(static_cast<uint32_t>(*first));
+    return makes || done == own ? IdSet() : done;
+  }
+  return {};
+}
+
+void Rewriter::forgetDone() {
+  for (auto &graph : model.subgraphs)
+    for (Operator &op : graph->operators) {
+      IdSet all;
+      for (uint32_t way = 0; way < lineage::count(op); ++way) {
+        IdSet left = model.sets.minus(lineage::origins(op, way), doneInFront(op, way));
+        if (!op.lineages().empty())
+          op.makeLineages()[way].operators = left;
+        all = model.sets.join(all, left);
+      }
+      op.origins = all;
+    }
+}
+
 void Rewriter::finish() {
   numbers = {};
   dropUncalled();
   claimWork();
+  forgetDone();
   lineage::settle(model);
   // Nothing is made any more, so there is no use for lists of what could be used again.
   model.spareOperators = std::vector<Operator *>();

@@ -189,6 +189,8 @@ private:
   void created(Operator &op, llvm::ArrayRef<Operator *> roots);
   void standIn(Value &old, Value &value, bool exact, llvm::ArrayRef<uint32_t> numbers, Destinations &into);
   void claimWork();
+  IdSet doneInFront(const Operator &op, uint32_t lineage) const;
+  void forgetDone();
   llvm::SmallVector<uint32_t, 4> madeBetween(const Operator &op, uint32_t last) const;
   bool madeBefore(const Operator &op, uint32_t id) const;
   void becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineage> parents, bool exact, Destinations &into);

@@ -40,12 +40,6 @@ std::string origin::quoted(std::string_view text) {
   return result += at < end ? "…\"" : "\"";
 }
 
-bool origin::isMonotone(const OperatorInfo *info) {
-  using enum circle::BuiltinOperator;
-  return info &&
-         llvm::is_contained({RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1, LEAKY_RELU, TANH, LOGISTIC, ELU, EXP}, info->code);
-}
-
 bool origin::holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id) {
   return std::binary_search(ascending.begin(), ascending.end(), id);
 }
@@ -222,7 +216,7 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
   checkLedger(context);
   checkExact(context);
   if (context.source) {
-    checkParents(context);
+    checkParents(context, skipped);
     checkRelations(context);
     checkInferred(context);
     checkLiving(context, skipped);

@@ -56,6 +56,13 @@ struct CheckContext {
   bool inferredOnce() const {
     return inferred() || llvm::any_of(map.chain, [](const ChainEntry &entry) { return !entry.inferred.empty(); });
   }
+  /// Which lineage of an operand does a lineage of its user use?
+  uint32_t lineageUsed(uint32_t user, uint32_t lineage, unsigned operand) const {
+    const OperatorRow *row = operatorRow[user];
+    if (!row || lineage >= row->lineages.size() || operand >= row->lineages[lineage].operands.size())
+      return 0;
+    return row->lineages[lineage].operands[operand];
+  }
   bool knownOperator(uint32_t id) const { return id < sourceOperators; }
   bool knownTensor(uint32_t id) const { return id < sourceTensors; }
   const MapLedgerRow *ledgerOfOperator(uint32_t id) const {
@@ -73,8 +80,6 @@ struct CheckContext {
 
 /// Untrusted text for one line: escaped and cut.
 std::string quoted(std::string_view text);
-/// Is the maximum of what the operator makes what it makes of the maximum?
-bool isMonotone(const OperatorInfo *info);
 /// A list that may hold `id`; binary search where the list is ascending, as it should be.
 bool holds(llvm::ArrayRef<uint32_t> ascending, uint32_t id);
 
@@ -84,13 +89,14 @@ void checkBound(CheckContext &context, FileGraph *source);
 void checkListings(CheckContext &context, const FileGraph *source); ///< law 4
 void checkCosts(CheckContext &context);                             ///< law 4, of source operators
 void checkProducers(CheckContext &context);                         ///< law 6
-void checkParents(CheckContext &context);                           ///< law 7
-void checkLedger(CheckContext &context);                            ///< law 8, first half
-void checkRelations(CheckContext &context);                         ///< law 8, second half
-void checkExact(CheckContext &context);                             ///< law 8, on what is exact
-void checkIdentity(CheckContext &context);                          ///< law 9
-void checkNeighbours(CheckContext &context);                        ///< law 11
-void checkInferred(CheckContext &context);                          ///< law 8, of maps that were found
+/// Law 7. `skipped`: what was left out, and why.
+void checkParents(CheckContext &context, std::vector<std::string> &skipped);
+void checkLedger(CheckContext &context);     ///< law 8, first half
+void checkRelations(CheckContext &context);  ///< law 8, second half
+void checkExact(CheckContext &context);      ///< law 8, on what is exact
+void checkIdentity(CheckContext &context);   ///< law 9
+void checkNeighbours(CheckContext &context); ///< law 11
+void checkInferred(CheckContext &context);   ///< law 8, of maps that were found
 /// Law 10. `skipped`: what was left out, and why.
 void checkLiving(CheckContext &context, std::vector<std::string> &skipped);
 

@@ -1,5 +1,7 @@
 #include "origin/check/Graph.h"
 
+#include "schema/OperatorFacts.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 using namespace origo;
@@ -169,9 +171,7 @@ std::optional<int64_t> FileGraph::elementsOf(int32_t tensor) const {
 }
 
 bool FileGraph::reducesNothing(uint32_t op) const {
-  using enum circle::BuiltinOperator;
-  const OperatorInfo *info = opcode(op).like;
-  if (!info || !llvm::is_contained({MEAN, SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD}, info->code))
+  if (!has(opcode(op).like, Trade::Reduce))
     return false;
   std::optional<int64_t> given, made;
   forEachInput(op, [&](int32_t tensor) { given = given ? given : elementsOf(tensor); });

@@ -1,5 +1,6 @@
 #include "origin/check/Context.h"
 #include "origin/check/SourceOrder.h"
+#include "schema/OperatorFacts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -221,11 +222,8 @@ private:
     const OperatorInfo *info = source.opcode(op).like;
     return info && llvm::is_contained(codes, info->code);
   }
-  bool moves(uint32_t op) const {
-    using enum circle::BuiltinOperator;
-    const OperatorInfo *info = source.opcode(op).like;
-    return info && (info->has(Trait::DataMovement) || is(op, {CAST, QUANTIZE, DEQUANTIZE}));
-  }
+  bool may(uint32_t op, Trade trade) const { return has(source.opcode(op).like, trade); }
+  bool moves(uint32_t op) const { return onlyMoves(source.opcode(op).like); }
   /// Nothing live makes one of its operands: it is a constant, or what nodes of ONNX made one of.
   bool hasConstant(uint32_t op) const {
     bool any = false;
@@ -236,33 +234,27 @@ private:
   }
 
   /// A scale or a shift goes in front of a product, a sum or an average, or behind it.
-  bool isScaledProduct(uint32_t scale, uint32_t product) const {
-    using enum circle::BuiltinOperator;
-    const OperatorInfo *info = source.opcode(product).like;
-    return is(scale, {MUL, DIV, ADD, SUB}) && hasConstant(scale) &&
-           ((info && info->has(Trait::Linear)) || is(product, {BATCH_MATMUL, ADD, SUB, AVERAGE_POOL_2D, MEAN, SUM}));
+  bool isScaledProduct(uint32_t scale, uint32_t product) const { return scales(scale) && may(product, Trade::Sum); }
+  bool scales(uint32_t op) const { return may(op, Trade::Scale | Trade::Shift) && hasConstant(op); }
+  bool clamps(uint32_t op) const {
+    return may(op, Trade::Clamp) && (source.opcode(op).like->has(Trait::Unary) || hasConstant(op));
   }
 
   /// What was in front of a sum scales behind it what is added up: all of that, then.
   bool scalesAll(uint32_t scale, uint32_t sum) const {
-    using enum circle::BuiltinOperator;
     bool all = true;
     source.forEachInput(sum, [&](int32_t input) {
       int32_t producer = input < 0 ? -1 : source.producer[input];
-      all &= producer < 0 || !context.liveOperator[producer] || (is(producer, {MUL, DIV}) && hasConstant(producer));
+      all &= producer < 0 || !context.liveOperator[producer] || (may(producer, Trade::Scale) && hasConstant(producer));
     });
-    return all || !is(scale, {MUL, DIV}) || !is(sum, {ADD, SUB});
+    return all || !may(scale, Trade::Scale) || !may(sum, Trade::Shift);
   }
 
   /// Which of the two is first does not matter: one moves data or reduces nothing, or they are a maximum and what does
   /// not decrease (a shift and a positive scale among that), or scales, shifts and clamps by constants.
   bool mayTrade(uint32_t a, uint32_t b) const {
     using enum circle::BuiltinOperator;
-    auto clamps = [&](uint32_t op) {
-      return is(op, {RELU, RELU6, RELU_N1_TO_1, RELU_0_TO_1}) || (is(op, {MINIMUM, MAXIMUM}) && hasConstant(op));
-    };
-    auto scales = [&](uint32_t op) { return is(op, {MUL, DIV, ADD, SUB}) && hasConstant(op); };
-    auto pools = [&](uint32_t op) { return is(op, {MAX_POOL_2D, REDUCE_MAX}); };
+    auto pools = [&](uint32_t op) { return may(op, Trade::Largest); };
     // Of constants that are not at hand as floats, nobody knows better.
     auto rises = [&](uint32_t op) {
       const auto *inputs = source.operators[op]->inputs();
@@ -271,11 +263,9 @@ private:
                           : -1;
       bool falls = is(op, {SUB, DIV}) && first >= 0 && source.kind[first] == TensorKind::Constant;
       return scales(op) && !falls &&
-             (is(op, {ADD, SUB}) || source.everyNumber(op, [](float number) { return number > 0; }).value_or(true));
+             (may(op, Trade::Shift) || source.everyNumber(op, [](float number) { return number > 0; }).value_or(true));
     };
-    auto isMonotoneOrClamps = [&](uint32_t op) {
-      return clamps(op) || rises(op) || isMonotone(source.opcode(op).like);
-    };
+    auto isMonotoneOrClamps = [&](uint32_t op) { return clamps(op) || rises(op) || may(op, Trade::Monotone); };
     return moves(a) || moves(b) || source.reducesNothing(a) || source.reducesNothing(b) ||
            ((clamps(a) || scales(a)) && (clamps(b) || scales(b))) || (pools(a) && isMonotoneOrClamps(b)) ||
            (pools(b) && isMonotoneOrClamps(a));

@@ -1,5 +1,6 @@
 #include "origin/check/Context.h"
 #include "origin/check/Movement.h"
+#include "schema/OperatorFacts.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -201,7 +202,7 @@ private:
   /// A maximum of a window may have gone in front of what does not decrease.
   bool tradedPlaces(uint32_t op, uint32_t origin) const {
     const OperatorInfo *info = context.source ? context.source->opcode(origin).like : nullptr;
-    return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && isMonotone(target.opcode(op).like);
+    return info && info->code == circle::BuiltinOperator::MAX_POOL_2D && has(target.opcode(op).like, Trade::Monotone);
   }
 
   /// The ledger says that what the source operator handed on unchanged is a part of what this operator does. To be
@@ -272,13 +273,15 @@ private:
       return;
     const FileGraph &source = *context.source;
     llvm::SmallVector<uint32_t, 4> inputs, given, missing;
+    unsigned position = 0;
     target.forEachInput(op, [&](int32_t input) {
+      const uint32_t lineage = context.lineageUsed(op, relation.lineage, position++);
       const TensorRow *operand = input < 0 ? nullptr : context.tensorRow[input];
       if (!operand || operand->constant)
         return;
       inputs.push_back(input);
       for (const MapRelation &from : operand->relations)
-        if (from.steps.empty())
+        if (from.steps.empty() && from.lineage == lineage)
           given.push_back(from.tensor);
     });
     // Of several tensors of the source that the operand equals, the way from one of them is claimed.
@@ -309,6 +312,12 @@ private:
                          });
         if (ledger && isUndoneInFront(*ledger, producer, way))
           return;
+        // Or a part of the same work was its inverse; where others need it still, the row says that it is not in front.
+        if (ledger ? llvm::any_of(ledger->with, [&](uint32_t id) { return holds(row.origins, id); })
+                   : holds(row.movedPast, producer) && keepsOrder(source, producer)) {
+          at = data;
+          continue;
+        }
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))
@@ -416,12 +425,7 @@ private:
     }
   }
 
-  /// Does it only move, cast or (de)quantise data?
-  static bool moves(const FileGraph &file, uint32_t op) {
-    using enum circle::BuiltinOperator;
-    const OperatorInfo *info = file.opcode(op).like;
-    return info && (info->has(Trait::DataMovement) || llvm::is_contained({CAST, QUANTIZE, DEQUANTIZE}, info->code));
-  }
+  static bool moves(const FileGraph &file, uint32_t op) { return onlyMoves(file.opcode(op).like); }
 
   bool isResultOf(uint32_t tensor, uint32_t origin) const {
     const TensorRow *row = context.tensorRow[tensor];

@@ -41,7 +41,4 @@ private:
   void walk();
 };
 
-/// For each operator the smallest id of those that compute the same from the same operands (its own id if none).
-std::vector<uint32_t> duplicateClasses(const FileGraph &file, const SourceOrder &order);
-
 } // namespace origo::origin

@@ -10,8 +10,6 @@ static Rule forward() {
   return {"forward", "the operand is not the result of a reshape with this use only", unary, [=](Match &m) {
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
-            if (m[unary].type() != m[moved].type()) // what makes its sizes may stay in front of a cast, untold
-              return decline("changes the type");
             return m.replace(clone(moved).operand(0, clone(unary).operand(0, x).as(m[unary], m[x])));
           }};
 }

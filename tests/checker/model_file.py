@@ -73,9 +73,11 @@ class Kind:
         self.traits, self.effects = traits, effects
         found = re.search(r'\.subgraphs = "([^"]*)"', extras)
         self.subgraphs = found[1].split() if found else []
+        found = re.search(r"\.trades = ([\w| ]+)", extras)
+        self.trades = found[1].split(" | ") if found else []
 
-    def has(self, trait):
-        return trait in self.traits
+    def has(self, word):
+        return word in self.traits or word in self.trades
 
     def mark(self, operand):
         return self.operands[operand][1] if operand < len(self.operands) else ""
