@@ -843,6 +843,29 @@ TEST(ProfileFormats, WhatLogsAndCopyingPutInFrontIsForgiven) {
   }
 }
 
+TEST(ProfileFormats, LinesOfOtherProgramsInTheLogAreNotRead) {
+  std::mt19937 random(1);
+  for (const char *file :
+       {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_sums.csv", "xnnpack_rows.txt"}) {
+    std::string text = sample(file), threads, brief;
+    for (llvm::StringRef rest = llvm::StringRef(text).rtrim('\n'); !rest.empty();) {
+      auto [line, behind] = rest.split('\n');
+      rest = behind;
+      auto add = [&](const char *writer, llvm::StringRef said) {
+        threads += "09-12 10:11:12.345  1234  1234 I " + std::string(writer) + ": " + said.str() + "\n";
+        brief += "I/" + std::string(writer) + "( 1234): " + said.str() + "\n";
+      };
+      add("tflite  ", line);
+      constexpr const char *others[] = {"", "skipped 30 frames!", "a, b, c: 1.5 ms", "rx 100\t200", "{\"a\": 1}"};
+      for (unsigned more = random() % 3; more; --more)
+        add(more % 2 ? "art     " : "WifiHAL ", others[random() % std::size(others)]);
+    }
+    std::string said = rowsOf(text);
+    EXPECT_EQ(rowsOf(threads), said) << file;
+    EXPECT_EQ(rowsOf(brief), said) << file;
+  }
+}
+
 TEST(ProfileFormats, TablesThatASpreadsheetSavedAreWhatTheyWere) {
   for (const char *file : {"etdump.tsv", "vela4_per-layer.csv", "vela_per-layer.csv", "qnn.csv"}) {
     std::string text = sample(file), said = rowsOf(text), semicolons, tabs, blanks;

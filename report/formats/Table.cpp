@@ -164,6 +164,9 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
+/// Rows are large, and moving a million of them takes as long as reading them; a file can promise more than it has.
+constexpr size_t mostReserved = size_t{1} << 20;
+
 /// A row that is being put together from its cells.
 struct RowMaker {
   ProfileRow row;
@@ -268,6 +271,7 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
   // Spreadsheets of languages with a decimal comma separate by semicolons.
   StringRef first = text.split('\n').first;
   char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
+  profile.rows.reserve(std::min(text.count('\n'), mostReserved));
   std::vector<std::optional<Column>> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
@@ -382,6 +386,7 @@ public:
 
   /// Of what is no such list, and of whatever is wrong with it, the reader of whole files tells.
   bool read(StringRef text) {
+    profile.rows.reserve(std::min(text.count('{'), mostReserved));
     bool done = forEachFlatObject(text, [&](auto keys, auto values) { return add(keys, values); });
     if (!done)
       profile.rows.clear();

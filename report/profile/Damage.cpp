@@ -6,6 +6,7 @@
 #include "llvm/Support/Regex.h"
 
 #include <algorithm>
+#include <map>
 
 using namespace origo;
 using namespace origo::report;
@@ -80,7 +81,32 @@ StringRef report::withoutBlankLines(StringRef bytes) {
   }
 }
 
-std::optional<std::string> report::withoutHeads(StringRef text) {
+/// Who wrote a line into a log: its head without times and numbers.
+static std::string writerOf(StringRef head) {
+  std::string writer;
+  llvm::copy_if(head, std::back_inserter(writer), [](char c) { return !llvm::isDigit(c) && c != ' '; });
+  return writer;
+}
+
+/// Takes the heads off. Where several wrote into the log, only the lines of the one whose lines are a profile stay.
+static void takeHeads(llvm::SmallVector<StringRef> &lines, const llvm::Regex &form,
+                      llvm::function_ref<bool(StringRef)> isProfile) {
+  std::map<std::string, llvm::SmallVector<StringRef>> writers;
+  for (StringRef &line : lines) {
+    StringRef head = line.take_front(headOf(line, form));
+    line = line.drop_front(head.size());
+    if (!head.empty())
+      writers[writerOf(head)].push_back(line);
+  }
+  if (writers.size() > 1)
+    for (auto &[writer, own] : writers)
+      if (isProfile(llvm::join(own, "\n"))) {
+        lines = std::move(own);
+        return;
+      }
+}
+
+std::optional<std::string> report::withoutHeads(StringRef text, llvm::function_ref<bool(StringRef)> isProfile) {
   if (text.take_front(4096).contains('\0'))
     return std::nullopt;
   llvm::SmallVector<StringRef> lines = linesOf(text.take_front(64 << 10));
@@ -99,8 +125,7 @@ std::optional<std::string> report::withoutHeads(StringRef text) {
     std::optional<llvm::Regex> form = formOf(lines);
     if (!form)
       break;
-    for (StringRef &line : lines)
-      line = line.drop_front(headOf(line, *form));
+    takeHeads(lines, *form, isProfile);
   }
   return llvm::join(lines, "\n");
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 
 #include <optional>
@@ -12,8 +13,9 @@ namespace origo::report {
 /// Without blank lines in front, which a file of bytes may well begin with.
 llvm::StringRef withoutBlankLines(llvm::StringRef bytes);
 
-/// The text without what logs, quoting and indenting put in front of its lines; none where nothing did.
-std::optional<std::string> withoutHeads(llvm::StringRef text);
+/// The text without what logs, quoting and indenting put in front of its lines; none where nothing did. Of a log that
+/// several programs wrote into, those lines that `isProfile` takes for one.
+std::optional<std::string> withoutHeads(llvm::StringRef text, llvm::function_ref<bool(llvm::StringRef)> isProfile);
 
 /// A table of semicolons, tabs, or tabs that became blanks, as comma-separated values with decimal points; none where
 /// its head has commas or nothing of these.

@@ -52,7 +52,10 @@ llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOption
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return makeError("is text in UTF-16; convert it to UTF-8");
   bytes = withoutBlankLines(bytes);
-  std::optional<std::string> whole = withoutHeads(bytes);
+  std::optional<std::string> whole = withoutHeads(bytes, [&](StringRef lines) {
+    const ProfileFormat *format = formatOf(lines, options);
+    return format && format->rank != Rank::Table && format->looksLike(lines);
+  });
   if (whole)
     bytes = *whole;
   const ProfileFormat *found = formatOf(bytes, options);
