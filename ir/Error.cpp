@@ -68,6 +68,7 @@ Character firstCharacter(llvm::StringRef text) {
 }
 
 static std::string shown(llvm::StringRef text, size_t limit, bool inQuotes) {
+  auto isPlain = [&](char c) { return c >= ' ' && c < 0x7f && !(inQuotes && (c == '"' || c == '\\')); };
   std::string result;
   llvm::raw_string_ostream os(result);
   while (!text.empty()) {
@@ -75,6 +76,14 @@ static std::string shown(llvm::StringRef text, size_t limit, bool inQuotes) {
       os << "…";
       break;
     }
+    // Most of what is shown, and a table may have a million rows of it.
+    size_t plain = 0, most = std::min(text.size(), limit - result.size());
+    while (plain < most && isPlain(text[plain]))
+      ++plain;
+    os << text.take_front(plain);
+    text = text.drop_front(plain);
+    if (plain)
+      continue;
     auto [length, code, shows] = firstCharacter(text);
     if (!shows)
       for (char c : text.take_front(length))

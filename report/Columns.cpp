@@ -10,8 +10,16 @@ using namespace origo::report;
 using llvm::StringRef;
 
 int report::columnWidth(StringRef text) {
-  int columns = llvm::sys::unicode::columnWidthUTF8(text);
-  return columns < 0 ? static_cast<int>(text.size()) : columns;
+  size_t columns = 0;
+  do { // of a million rows, nearly all is plain, but for what makes names short
+    size_t plain = 0;
+    while (plain < text.size() && text[plain] >= ' ' && text[plain] < 0x7f)
+      ++plain;
+    columns += plain + 1;
+    text = text.drop_front(plain);
+  } while (text.consume_front("…"));
+  int rest = llvm::sys::unicode::columnWidthUTF8(text);
+  return static_cast<int>(columns - 1 + (rest < 0 ? text.size() : static_cast<size_t>(rest)));
 }
 
 std::string report::shortName(StringRef name, size_t limit) {
@@ -35,11 +43,15 @@ void report::printColumns(const Cells &head, size_t count, llvm::function_ref<Ce
   for (size_t i = 0; i < count; ++i)
     for (auto [column, cell] : llvm::zip(widths, row(i)))
       column = std::max(column, columnWidth(cell));
+  std::string line;
   auto print = [&](const Cells &cells) {
-    std::string line;
+    line.clear();
     for (size_t i = 0; i < cells.size(); ++i) {
-      std::string pad(widths[i] - columnWidth(cells[i]), ' ');
-      line += (llvm::is_contained(rightAligned, i) ? pad + cells[i] : cells[i] + pad) + "  ";
+      auto pad = static_cast<size_t>(widths[i] - columnWidth(cells[i]));
+      bool isRight = llvm::is_contained(rightAligned, i);
+      line.append(isRight ? pad : 0, ' ');
+      line += cells[i];
+      line.append((isRight ? 0 : pad) + 2, ' ');
     }
     os << StringRef(line).rtrim(' ') << '\n';
   };
@@ -53,6 +65,6 @@ std::string report::csvText(StringRef text) {
   if (!text.empty() && StringRef("=+-@\t\r").contains(text.front()))
     result += '\'';
   for (char c : printable(text, ~size_t{0}))
-    result += c == '"' ? "\"\"" : std::string(1, c);
+    result.append(c == '"' ? 2 : 1, c);
   return result + '"';
 }

@@ -95,7 +95,7 @@ public:
     for (size_t number = 1; !text.empty(); ++number) {
       auto [line, rest] = text.split('\n');
       text = rest;
-      if (llvm::Error error = take(withoutLogHead(line.rtrim('\r'))))
+      if (llvm::Error error = take(line.rtrim('\r')))
         return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     }
     if (!tables)

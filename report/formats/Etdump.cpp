@@ -14,7 +14,8 @@ char separatorOf(StringRef text) { return firstLine(text).contains('\t') ? '\t' 
 
 bool isEtdump(StringRef text) {
   StringRef head = firstLine(text);
-  return head.contains("event_block_name") && head.contains("event_name");
+  return head.contains("event_block_name") && head.contains("event_name") &&
+         head.find_first_of(",\t") != StringRef::npos;
 }
 
 llvm::Error readEtdump(StringRef text, const ProfileOptions &, Profile &profile) {

@@ -33,7 +33,7 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
   for (size_t number = 1; !text.empty(); ++number) {
     auto [whole, rest] = text.split('\n');
     text = rest;
-    StringRef line = withoutLogHead(whole.rtrim('\r')).trim();
+    StringRef line = whole.trim();
     if (size_t at = line.find(heading); at != StringRef::npos) {
       said = line.substr(at + heading.size()).take_while([](char c) { return llvm::isDigit(c); }).str();
       inside = true;

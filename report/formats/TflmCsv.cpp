@@ -25,7 +25,7 @@ llvm::Error readTflmCsv(StringRef text, const ProfileOptions &, Profile &profile
   for (size_t number = 1; !text.empty(); ++number) {
     auto [line, rest] = text.split('\n');
     text = rest;
-    line = withoutLogHead(line.rtrim('\r')).trim();
+    line = line.trim();
     if (line.contains(eventHead) || line.contains(tagHead)) {
       within = line.contains(tagHead) ? Sums : Events;
       continue;

@@ -47,7 +47,7 @@ llvm::Error readTflmText(StringRef text, const ProfileOptions &, Profile &profil
   for (size_t number = 1; !text.empty(); ++number) {
     auto [line, rest] = text.split('\n');
     text = rest;
-    auto event = eventOf(withoutLogHead(line.rtrim('\r')));
+    auto event = eventOf(line.rtrim('\r'));
     if (!event)
       continue;
     auto ticks = parseDecimal(event->ticks, 0);

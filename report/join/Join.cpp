@@ -68,6 +68,20 @@ public:
     }
     coverPartitions();
   }
+  /// Where indices are doubted, a row that the order places nowhere keeps no operator that another one is about.
+  void release(const std::vector<JoinedRow> &rows) {
+    std::set<Place> found;
+    for (const JoinedRow &row : rows)
+      if (row.match == Match::Aligned)
+        for (uint32_t index : row.operators)
+          found.insert({row.subgraph, index});
+    for (JoinedRow *row : byIndex)
+      if (row->match == Match::Approx && row->operators == std::vector{*row->row.op} &&
+          found.contains({row->subgraph, *row->row.op})) {
+        row->match = Match::None;
+        row->operators.clear();
+      }
+  }
   size_t contradicted = 0, beyond = 0, ambiguous = 0, elsewhere = 0;
   /// One row that is of another operator may be a fault of its own.
   bool doubtsIndices() const { return (contradicted > 1 || beyond + elsewhere != 0) && !byIndex.empty(); }
@@ -484,6 +498,7 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   Matcher matcher(target, graph, options);
   matcher.match(join.rows);
   alignRuns(join.rows, target, graph, profile.byLevels, join.notes);
+  matcher.release(join.rows);
   splitDelegates(join.rows, target, graph, join.notes);
   for (const JoinedRow &row : join.rows)
     if (llvm::Error error = checkPlaces(row, target))

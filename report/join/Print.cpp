@@ -14,14 +14,22 @@ using namespace origo::report;
 using namespace origo::origin;
 using llvm::StringRef;
 
+/// 1234 with two places is 12.34.
+static std::string decimal(uint64_t number, size_t places) {
+  std::string text = std::to_string(number);
+  if (text.size() <= places)
+    text.insert(0, places + 1 - text.size(), '0');
+  return text.insert(text.size() - places, 1, '.');
+}
+
 std::string report::milliseconds(uint64_t ns) {
   uint64_t micro = ns / 1000 + (ns % 1000 >= 500);
-  return llvm::formatv("{0}.{1}", micro / 1000, llvm::formatv("{0,0+3}", micro % 1000)).str();
+  return decimal(micro, 3);
 }
 
 std::string report::percent(uint64_t ns, uint64_t total) {
   uint64_t tenths = total ? static_cast<uint64_t>(static_cast<unsigned __int128>(ns) * 1000 / total) : 0;
-  return llvm::formatv("{0}.{1}", tenths / 10, tenths % 10).str();
+  return decimal(tenths, 1);
 }
 
 std::optional<uint32_t> report::subgraphOf(const JoinedRow &row) {
@@ -46,27 +54,41 @@ std::string operatorsCell(const JoinedRow &row, bool full) {
   return parts.empty() ? "-" : shortened(parts, full);
 }
 
-std::string originsCell(const JoinedRow &row, const MapNames &names, bool full) {
-  std::vector<std::string> parts;
-  auto take = [&](uint32_t id, const std::string &share) {
-    const SourceOperator &op = *names.sourceOperator(id);
-    std::string name = label(names.nameOf(op), full);
-    parts.push_back(std::to_string(id) + " " + (name.empty() ? names.kind(op.op, op.customCode) : name) + share);
-  };
-  for (auto [id, ns] : row.shares)
-    take(id, row.shares.size() > 1 ? " " + percent(ns, row.ns) + "%" : "");
-  if (row.shares.empty())
-    for (uint32_t id : row.origins)
-      take(id, "");
-  if (row.synthetic)
-    parts.push_back("(synthetic)");
-  return shortened(parts, full);
-}
+/// Of a million rows, most are about the same operators.
+class OriginsCell {
+public:
+  OriginsCell(const MapNames &names, bool full) : names(names), full(full) {}
+
+  std::string operator()(const JoinedRow &row) {
+    std::vector<std::string> parts;
+    for (auto [id, ns] : row.shares)
+      parts.push_back(labelOf(id) + (row.shares.size() > 1 ? " " + percent(ns, row.ns) + "%" : ""));
+    if (row.shares.empty())
+      for (uint32_t id : row.origins)
+        parts.push_back(labelOf(id));
+    if (row.synthetic)
+      parts.push_back("(synthetic)");
+    return shortened(parts, full);
+  }
+
+private:
+  const MapNames &names;
+  bool full;
+  std::map<uint32_t, std::string> labels;
+
+  const std::string &labelOf(uint32_t id) {
+    auto [found, isNew] = labels.try_emplace(id);
+    if (isNew) {
+      const SourceOperator &op = *names.sourceOperator(id);
+      std::string name = label(names.nameOf(op), full);
+      found->second = std::to_string(id) + " " + (name.empty() ? names.kind(op.op, op.customCode) : name);
+    }
+    return found->second;
+  }
+};
 
 /// 0.97 of 97
-std::string scoreText(unsigned score) {
-  return llvm::formatv("{0}.{1}", score / 100, llvm::formatv("{0,0+2}", score % 100)).str();
-}
+std::string scoreText(unsigned score) { return decimal(score, 2); }
 
 std::string measureCell(const JoinedRow &row) {
   return row.row.isSummed()     ? milliseconds(row.ns)
@@ -122,6 +144,7 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
     if (options.top)
       llvm::stable_sort(rows, [](const JoinedRow *a, const JoinedRow *b) { return a->ns > b->ns; });
     shorten(rows);
+    OriginsCell origins(names, full);
     printColumns({"MS", "%", "MATCH", "OPERATOR", "ROW", "ORIGINS"}, rows.size(),
                  [&](size_t i) -> Cells {
                    const JoinedRow &row = *rows[i];
@@ -131,7 +154,7 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
                                (row.match == Match::Aligned ? " " + scoreText(row.score) : std::string()),
                            operatorsCell(row, full),
                            label(row.row.rawName, full),
-                           originsCell(row, names, full)};
+                           origins(row)};
                  },
                  os, {0, 1});
     sayRest(rows.size());

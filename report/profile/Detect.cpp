@@ -1,3 +1,4 @@
+#include "report/profile/Damage.h"
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
@@ -30,22 +31,43 @@ llvm::ArrayRef<ProfileFormat> report::profileFormats() {
   return all;
 }
 
+/// Null where no format takes it for its own. A tool's last format is what --format takes a file for that looks like
+/// none of them.
+static const ProfileFormat *formatOf(StringRef bytes, const ProfileOptions &options) {
+  const ProfileFormat *named = nullptr;
+  for (const ProfileFormat &format : profileFormats()) {
+    bool isNamed = options.format == format.tool;
+    if (!isNamed && !options.format.empty())
+      continue;
+    if (format.looksLike(bytes))
+      return &format;
+    if (isNamed)
+      named = &format;
+  }
+  return named;
+}
+
 llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOptions &options) {
   bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return makeError("is text in UTF-16; convert it to UTF-8");
-  // A tool's last format is what --format takes a file for that looks like none of them.
-  const ProfileFormat *found = nullptr;
-  for (const ProfileFormat &format : profileFormats()) {
-    bool named = options.format == format.tool;
-    if (!named && !options.format.empty())
-      continue;
-    if (format.looksLike(bytes)) {
-      found = &format;
-      break;
+  bytes = withoutBlankLines(bytes);
+  std::optional<std::string> whole = withoutHeads(bytes, [&](StringRef lines) {
+    const ProfileFormat *format = formatOf(lines, options);
+    return format && format->rank != Rank::Table && format->looksLike(lines);
+  });
+  if (whole)
+    bytes = *whole;
+  const ProfileFormat *found = formatOf(bytes, options);
+  // A table that no tool writes so may be one that a spreadsheet saved.
+  std::optional<std::string> commas;
+  if ((!found || found->rank == Rank::Table) && options.columns.empty()) {
+    commas = withCommas(bytes);
+    const ProfileFormat *other = commas ? formatOf(*commas, options) : nullptr;
+    if (other && other->rank == Rank::Words) {
+      found = other;
+      bytes = *commas;
     }
-    if (named)
-      found = &format;
   }
   if (!found && !options.format.empty())
     return makeError("there is no format \"" + printable(options.format, 40) + "\"; --help lists them");

@@ -33,9 +33,6 @@ llvm::ArrayRef<ProfileFormat> profileFormats();
 /// What the two cells that name a row of benchmark_model say.
 void describeBenchmarkRow(llvm::StringRef type, llvm::StringRef name, ProfileRow &row);
 
-/// A line without what Android's log puts in front of it.
-llvm::StringRef withoutLogHead(llvm::StringRef line);
-
 bool isJson(llvm::StringRef text);
 /// What is told from keys is told from their appearance anywhere in the first 4 MiB, before the file is known to be
 /// whole.

@@ -94,36 +94,6 @@ std::string report::joinNames(llvm::ArrayRef<std::string> names) {
   return text;
 }
 
-/// The log's forms: "09-12 10:11:12.345  1234  1234 I tflite  : ", or in its
-/// brief form "I/tflite  ( 1234): ".
-StringRef report::withoutLogHead(StringRef line) {
-  StringRef rest = line;
-  auto word = [&] {
-    rest = rest.ltrim(' ');
-    StringRef taken = rest.take_until([](char c) { return c == ' '; });
-    rest = rest.drop_front(taken.size());
-    return taken;
-  };
-  auto isOf = [](StringRef text, StringRef marks) {
-    return !text.empty() && llvm::all_of(text, [&](char c) { return llvm::isDigit(c) || marks.contains(c); });
-  };
-  constexpr StringRef levels = "VDIWEFS";
-  bool isBrief = line.size() > 1 && levels.contains(line[0]) && line[1] == '/' && line.contains("): ");
-  bool isTimed = isOf(word(), "-") && isOf(word(), ":.") && isOf(word(), "") && isOf(word(), "");
-  if (isTimed) {
-    StringRef level = word();
-    isTimed = level.size() == 1 && levels.contains(level[0]);
-  }
-  size_t colon = isBrief   ? line.find("): ") + 1
-                 : isTimed ? line.size() - rest.size() + rest.find(':')
-                           : StringRef::npos;
-  if (colon >= line.size())
-    return line;
-  rest = line.drop_front(colon + 1);
-  rest.consume_front(" ");
-  return rest;
-}
-
 llvm::Expected<std::vector<std::string>> report::takeCsvLine(StringRef &text, char separator) {
   std::vector<std::string> cells(1);
   size_t i = 0;

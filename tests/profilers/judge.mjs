@@ -19,18 +19,42 @@ function shares({ right, wrong, unknown, none }) {
   return `${share(right)} on operators of that type, ${share(unknown)} on operators that have no row alone, ${share(wrong)} on others, ${share(none)} on none`;
 }
 
-/** A type without the order of dimensions: a sparse network is run with channels first as a whole, a part of it is not. */
-const plain = (kind) => kind.replace(/\((N[CHW]+2)?N[CHW]+, /, '(');
+/** A type without the order of dimensions: a sparse network is run with channels first as a whole, in kernels for that, a part of it is not. */
+const plain = (kind) => kind.replace(/\((N[CHW]+2)?N[CHW]+, /, '(').replace(/ SPMM$/, ' GEMM').replace(/ Conv2D HWC2CHW$/, ' IGEMM');
+
+/** Of each operator of the first subgraph, itself and those in front of it that compute its constants: DENSIFY, DEQUANTIZE. */
+function withConstants(model) {
+  const lines = tool('circledump', [model]).split('\n}')[0].split('\n'), producers = new Map(), operators = [], name = '%(?:"(?:[^"\\\\]|\\\\.)*"|[^\\s,)]+?)';
+  const inputs = new Set(/\((.*?)\) -> /.exec(lines.find((line) => line.startsWith('subgraph ')))?.[1].match(new RegExp(`${name}(?=: )`, 'g')));
+  for (const line of lines) {
+    const found = /^ {2}(%.*?) = [A-Z][\w.]*\((.*)\)/.exec(line);
+    if (!found) continue;
+    const operands = found[2].match(new RegExp(`${name}(?=[,)]|$)`, 'g')) ?? [], made = operands.filter((one) => producers.has(one)).map((one) => producers.get(one));
+    const constant = operands.length > 0 && !operands.some((one) => inputs.has(one)) && made.every((one) => operators[one].constant);
+    for (const result of found[1].match(new RegExp(`${name}(?=: )`, 'g')) ?? []) producers.set(result, operators.length);
+    operators.push({ constant, part: [...new Set([...made.filter((one) => operators[one].constant).flatMap((one) => operators[one].part), operators.length])] });
+  }
+  return operators.map(({ part }) => part.sort((a, b) => a - b));
+}
+
+async function kindsOfPart(model, part) {
+  try {
+    tool('circle-opselector', ['--by_id', part.join(','), model, path.join(work, 'part.tflite')]);
+    return new Set([...(await profiler.profile(path.join(work, 'part.tflite'), 10)).matchAll(/Delegate\/(.*):\d+$/gm)].map((found) => plain(found[1])));
+  } catch {
+    return new Set(); // what cannot be cut out or run alone tells nothing
+  }
+}
 
 /** The types of the rows that an operator has alone; none if the delegate does not take it so, or it takes no time. */
 async function kindsOf(model, index, known) {
   if (!known.has(index)) {
-    const part = path.join(work, 'part.tflite');
-    let kinds = new Set();
-    try {
-      tool('circle-opselector', ['--by_id', String(index), model, part]);
-      kinds = new Set([...(await profiler.profile(part, 10)).matchAll(/Delegate\/(.*):\d+$/gm)].map((found) => plain(found[1])));
-    } catch { /* what cannot be cut out or run alone tells nothing */ }
+    let kinds = await kindsOfPart(model, [index]);
+    if (!kinds.size) { // weights may be computed, which is not taken
+      if (!known.has('parts')) known.set('parts', withConstants(model));
+      const part = known.get('parts')[index];
+      if (part?.length > 1) kinds = await kindsOfPart(model, part);
+    }
     known.set(index, kinds);
   }
   return known.get(index);
@@ -78,7 +102,7 @@ async function judge(name, model) {
       continue;
     }
     count(right ? 'right' : untold ? 'unknown' : 'wrong', row);
-    if (!right && !untold) console.log(`${name}: ${row.raw_name} on ${operators}, which have ${kinds.map((set) => [...set])}`);
+    if (!right && (!untold || process.env.ORIGO_THOROUGH === '2')) console.log(`${name}: ${row.raw_name} on ${operators}, which have ${kinds.map((set) => [...set])}`);
     places.push([Number(found[2]), Math.max(...operators)]);
   }
   if (total !== joined.total_ns || joined.attributed_ns + joined.synthetic_ns + joined.unattributed_ns !== total)
