@@ -143,7 +143,8 @@ export class Pane {
     }
     this.view = best.view;
     this.redraw();
-    return best.enough;
+    // Nor is it enough where nodes are cut off at the sides.
+    return panes.some(pane => pane.seen(best.view).beyond) ? Math.min(best.enough, 0.5) : best.enough;
   }
   /** Below 1: what is seen has few nodes, or they take little of the pane. */
   isEnough({ list, covers }) {
@@ -711,7 +712,7 @@ export class Pane {
     const wide = width(c, node.title);
     c.font = `${big}px ${face}`;
     // Of a scope the name says more than the word for what it holds.
-    const said = node.state === 'group' && !node.note && wide + width(c, full) > room ? String(node.members.length) : full,
+    const said = node.state === 'group' && !node.note && wide + width(c, full) + 10 > room ? String(node.members.length) : full,
       whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
@@ -743,13 +744,12 @@ export class Pane {
         isTight = said && width(c, said) + Math.min(width(c, node.subtitle) + 12, 90 / scale) > room,
         figures = said && !isTight ? `${said} · ` : said,
         rest = room - width(c, figures),
-        text = isTight
-          ? ''
-          : node.state === 'group' && !node.kinds
-            ? titleIn(c, node.subtitle, rest)
-            : shorten(c, node.subtitle, rest, 'front');
+        // Kinds that are counted are no name that is cut.
+        kinds = isNamed ? titleIn(c, node.subtitle, rest) : '…',
+        name = kinds.includes('…') ? node.subtitle : kinds,
+        text = isTight ? '' : isNamed && name === kinds ? kinds : shorten(c, node.subtitle, rest, 'front');
       if (isTight) put(figures, figures, y + h / 2 + big / 2 + 1, small);
-      else put(figures + this.distinct(c, text, node.subtitle, rest, node), figures + node.subtitle, y + h / 2 + big / 2 + 1, small);
+      else put(figures + this.distinct(c, text, name, rest, node), figures + name, y + h / 2 + big / 2 + 1, small);
     }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {
