@@ -33,7 +33,9 @@ tool('origin-view', 'net.tflite', '-o', 'one.html');
 tool('circle2circle', '-O1', '--history=layers.history', `${root}/res/transformer.origo`, 'layers.circle');
 tool('origin-view', 'layers.circle', '--source', `${root}/res/transformer.origo`, '--history', 'layers.history', '-o', 'layers.html');
 tool('circle2circle', '-O1', `${root}/res/while.origo`, 'loop.circle');
-tool('origin-view', 'loop.circle', '--source', `${root}/res/while.origo`, '-o', 'loop.html');
+tool('circle-interpreter', '--seed=1', '--runs=3', '--profile=loop.trace', 'loop.circle');
+tool('origin-view', 'loop.circle', '--source', `${root}/res/while.origo`, '--profile', 'loop.trace', '-o', 'loop.html');
+tool('origo', 'optimize', '--view', '--profile', '--no-run', 'net.tflite', 'timed.circle');
 writeFileSync('sample.origo', readFileSync(`${root}/res/mobilenet_v2.origo`));
 tool('circle2circle', '-O1', 'sample.origo', 'sample.circle');
 tool('origin-view', 'sample.circle', '--source', 'sample.origo', '-o', 'sample.html');
@@ -332,6 +334,8 @@ test('says which layers are slow, and goes there', async page => {
   await page.locator('#panel h3:has-text("Slowest") + ol button').first().click();
   assert.equal(await page.evaluate(() => origo.selection.index), times[0]);
 }, { file: 'full.html' });
+test('says that times are means of runs', async page => assert.match(await page.textContent('#panel'), /this machine, mean of 10 runs\./), { file: 'timed.html' });
+test('says that times are means of runs, of which each goes round a loop', async page => assert.match(await page.textContent('#panel'), /loop.trace, mean of 3 runs\./), { file: 'loop.html' });
 test('says which layers add error', async page => {
   const worst = JSON.parse(readFileSync('quantized.json')).errors.filter(row => row.own > 0).sort((a, b) => b.own - a.own)[0];
   await page.locator('#panel h3:has-text("Adds most error") + ol button').first().click();
