@@ -834,6 +834,12 @@ assert.match(await guess.textContent('#panel'), /Its origins were inferred, and 
 const guessed = await guess.evaluate(() => Array.from({ length: 65 }, (_, index) => origo.links.origins({ side: 'result', type: 'op', graph: 0, index })));
 assert.deepEqual(guessed, rows.map(row => row.origins));
 await guess.done();
+// What is of another type is not as it was, whether or not a pass says so.
+tool('circle-quantizer', '--scheme', 'int8', '--input_data', 'random', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'bare.tflite');
+tool('origin-view', 'bare.tflite', 'net.tflite', '-o', 'types.html');
+const types = await open(browser, `${here}/types.html`);
+assert.deepEqual(await types.evaluate(() => { const graph = origo.model.result.graphs[0]; return [origo.fates.count('result', 'changed') > 20, Array.from({ length: graph.ops }, (_, index) => index).filter(index => graph.type(graph.results(index)[0]) === 'INT8' && origo.fates.of({ side: 'result', type: 'op', graph: 0, index }) === 'unchanged')]; }), [true, []]);
+await types.done();
 // What follows from structure alone is marked.
 tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'bare.circle');
 tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'while.circle');

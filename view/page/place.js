@@ -85,7 +85,7 @@ const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(
 /** The kind; in a node there is no room to say of each ONNX operator that it is one. */
 const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
 /** The kind, and what is computed behind it. */
-function titleOf(graph, op) {
+export function titleOf(graph, op) {
   const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
     known = (graph.titles ??= new Map());
   if (!known.has(key)) {
