@@ -34,13 +34,13 @@ bool isRow(const Json &row, size_t names, uint64_t &operators) {
 }
 
 /// [[first, count, …], [attempts…]]; `stayed`: how many operators the file may still say this of.
-bool isStayed(const Json &row, uint64_t sourceOperators, uint64_t attempts, uint64_t &stayed) {
-  if (!row.is_array() || row.size() != 2 || !areNumbers(row[0], sourceOperators + 1) || row[0].size() % 2 ||
+bool isStayed(const Json &row, uint64_t operators, uint64_t attempts, uint64_t &stayed) {
+  if (!row.is_array() || row.size() != 2 || !areNumbers(row[0], operators + 1) || row[0].size() % 2 ||
       !areNumbers(row[1], attempts))
     return false;
   for (size_t at = 0; at < row[0].size(); at += 2) {
     uint64_t first = row[0][at].get<uint64_t>(), count = row[0][at + 1].get<uint64_t>();
-    if (first + count > sourceOperators || count > stayed)
+    if (first + count > operators || count > stayed)
       return false;
     stayed -= count;
   }
@@ -95,13 +95,15 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
       if (!isRow(value, nameCount, operators))
         return wrong("is no rewrite");
       add(rows, value);
+      if (stayed.empty())
+        mayStay = operators;
     } else if (value.is_object() && value.contains("attempt")) {
       if (!areNumbers(value["attempt"], nameCount) || value["attempt"].size() != 3)
         return wrong("is no attempt");
       add(attempts, value["attempt"]);
       ++attemptCount;
     } else if (value.is_object() && value.contains("stayed")) {
-      if (!isStayed(value["stayed"], sourceOperators, attemptCount, mayStay))
+      if (!isStayed(value["stayed"], operators, attemptCount, mayStay))
         return wrong("is not about operators that stayed");
       add(stayed, value["stayed"]);
     } else if (value.is_object() && value.contains("final")) {
