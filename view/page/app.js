@@ -1028,7 +1028,7 @@ class App {
             type,
             shape,
           ],
-          () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item)),
+          () => every(model.result).filter(item => links.stayed(item)),
         ),
       });
       const sums = [

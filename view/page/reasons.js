@@ -48,7 +48,7 @@ export class Reasons {
   /** Of one of the result that is as it was read, or of one of the source: what is said of that, and, of a node, of what it was read as. */
   of(item, model, links) {
     if (item.side === 'result')
-      return links.passes(item) || links.synthetic(item) ? [] : (this.lists.get(this.final[item.graph]?.[item.index]) ?? []);
+      return links.stayed(item) ? (this.lists.get(this.final[item.graph]?.[item.index]) ?? []) : [];
     const id = model.sourceId(item);
     return this.lists.get(id) ?? [...new Set((links.opsOf.get(id) ?? []).flatMap(one => this.of(one, model, links)))];
   }
