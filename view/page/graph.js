@@ -731,8 +731,8 @@ export class Pane {
       c.textAlign = 'left';
     }
     // Where there is one line, the name stands behind the kind.
-    if (!two && node.subtitle && (room - note - end) * scale > 40) {
-      c.font = `${small}px ${face}`;
+    c.font = `${small}px ${face}`;
+    if (!two && node.subtitle && room - note - end >= Math.min(width(c, node.subtitle), 40 / scale)) {
       const beside = room - note - end,
         text = this.distinct(c, shorten(c, node.subtitle, beside, 'front'), node.subtitle, beside, node);
       c.fillText(text, left + end, middle, beside);
@@ -745,9 +745,8 @@ export class Pane {
         figures = said && !isTight ? `${said} · ` : said,
         rest = room - width(c, figures),
         // Kinds that are counted are no name that is cut.
-        kinds = isNamed ? titleIn(c, node.subtitle, rest) : '…',
-        name = kinds.includes('…') ? node.subtitle : kinds,
-        text = isTight ? '' : isNamed && name === kinds ? kinds : shorten(c, node.subtitle, rest, 'front');
+        text = isTight ? '' : isNamed ? titleIn(c, node.subtitle, rest) : shorten(c, node.subtitle, rest, 'front'),
+        name = isNamed && !text.includes('…') ? text : node.subtitle;
       if (isTight) put(figures, figures, y + h / 2 + big / 2 + 1, small);
       else put(figures + this.distinct(c, text, name, rest, node), figures + name, y + h / 2 + big / 2 + 1, small);
     }
