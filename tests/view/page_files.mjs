@@ -81,6 +81,15 @@ tool('origin-view', 'bare.tflite', 'net.tflite', '-o', 'types.html');
 const types = await open(browser, `${here}/types.html`);
 assert.deepEqual(await types.evaluate(() => { const graph = origo.model.result.graphs[0]; return [origo.fates.count('result', 'changed') > 20, Array.from({ length: graph.ops }, (_, index) => index).filter(index => graph.type(graph.results(index)[0]) === 'INT8' && origo.fates.of({ side: 'result', type: 'op', graph: 0, index }) === 'unchanged')]; }), [true, []]);
 await types.done();
+// Errors of what ONNX nodes were read as are those of the nodes' tensors.
+tool('circle-quantizer', '--scheme', 'int8', '--input_data', 'random', 'torch.onnx', 'nodes.circle');
+tool('visq', '-f', 'torch.onnx', '-q', 'nodes.circle', '--blame', '--engine=fast', '--records=1', '--json=nodes.json');
+tool('origin-view', 'nodes.circle', '--source', 'torch.onnx', '--errors', 'nodes.json', '-o', 'nodes.html');
+const nodes = await open(browser, `${here}/nodes.html`), told = JSON.parse(readFileSync('nodes.json', 'utf8')).errors.filter(row => typeof row.own === 'number');
+const errorsShown = await nodes.evaluate(() => [...origo.measured.errors].map(([id, values]) => { const item = origo.model.sourceItem('tensor', id); return [origo.model.graphOf(item).tensorName(item.index), values[origo.measured.ownFigure()]]; }).filter(row => row[1] !== undefined));
+assert(errorsShown.length > 3);
+for (const [name, own] of errorsShown) assert.equal(told.find(row => row.name === name)?.own, own, name);
+await nodes.done();
 // What follows from structure alone is marked.
 tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'bare.circle');
 tool('circle2circle', '--embed-origin=none', '--no-origin-json', `${root}/res/while.origo`, 'while.circle');
