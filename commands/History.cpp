@@ -14,10 +14,14 @@ static bool flows(const Value *value) {
 
 HistoryRecorder::HistoryRecorder(const Model &model, const origin::Listing &source, llvm::raw_ostream &os)
     : model(model), os(os), told(model.rewrites) {
-  if (source.format == "onnx") {
+  if (source.format == "onnx")
     beginWithNodes(source);
-    return;
-  }
+  else
+    beginWithOperators();
+  reasons.resize(nextOperator);
+}
+
+void HistoryRecorder::beginWithOperators() {
   for (auto &graph : model.subgraphs)
     for (const Value *value : graph->values)
       values[value] = nextValue++;
@@ -26,7 +30,6 @@ HistoryRecorder::HistoryRecorder(const Model &model, const origin::Listing &sour
       operators[&op] = describe(op);
       operators[&op].id = nextOperator++;
     }
-  reasons.resize(nextOperator);
   os << "{\"format\":\"origo.history\",\"version\":1,\"operators\":" << nextOperator << ",\"tensors\":" << nextValue
      << "}\n";
 }

@@ -51,6 +51,7 @@ private:
   std::vector<Declined> attempts;
   llvm::StringMap<uint32_t> attemptNumbers;
 
+  void beginWithOperators();
   void beginWithNodes(const origin::Listing &source);
   uint32_t name(llvm::StringRef text);
   uint32_t current(uint32_t value);

@@ -223,6 +223,18 @@ TEST(JointLayout, WhatIsNewIsBeforeAllThatItsUserStandsFor) {
   EXPECT_EQ(joint.result.lines[1], JointLayout::Side::Line::Direct);
 }
 
+/// Of two chains that are one now, all of it stands at the first, above who uses it.
+TEST(JointLayout, WhatWasMergedIsAboveItsUsers) {
+  PageGraph source{
+      1, 6, 2, {{0, 1}, {1, 2}, {2, 3}, {0, 4}, {4, 5}, {5, 6}, {3, 7}, {6, 8}}, std::vector<uint32_t>(6, nowhere)};
+  PageGraph result{1, 4, 2, {{0, 1}, {1, 2}, {2, 3}, {2, 4}, {3, 5}, {4, 6}}, std::vector<uint32_t>(4, nowhere)};
+  JointLayout joint = layOutJointly(source, result, {{{0, 3}, {1, 4}, {2}, {5}}, {0, 1, 2, 0, 1, 3}}, false);
+  for (auto [to, from] : {std::pair<size_t, size_t>{1, 1}, {2, 2}, {3, 3}, {4, 6}}) {
+    EXPECT_EQ(joint.result.row[to], joint.source.row[from]);
+    EXPECT_EQ(joint.result.x[to], joint.source.x[from]);
+  }
+}
+
 /// A path that leaves what became one operator and comes back would lead up.
 TEST(JointLayout, NoPathLeadsOutOfANodeAndBack) {
   constexpr uint32_t operators = 30;

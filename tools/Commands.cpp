@@ -155,9 +155,10 @@ int viewBoth(const Call &call, const Closing &closing, const std::string &source
   if (profiles) {
     if (std::error_code error = llvm::sys::fs::createUniqueDirectory("origo-profile", folder))
       return fail("no folder for what is measured: " + error.message());
-    std::string trace = (folder + "/here.trace").str();
+    std::string trace = (folder + "/this machine").str(); // as the page calls it
     if (int status = runTool(call, "circle-interpreter",
-                             {"--engine=fast", "--seed=1", "--profile=" + trace, "--", output}, Then::GoesOnSilently))
+                             {"--engine=fast", "--seed=1", "--runs=10", "--profile=" + trace, "--", output},
+                             Then::GoesOnSilently))
       return status;
     words.push_back("--profile=" + trace);
   }

@@ -2,6 +2,8 @@
 
 #include "ir/Error.h"
 
+#include "llvm/ADT/StringMap.h"
+
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -34,13 +36,13 @@ bool isRow(const Json &row, size_t names, uint64_t &operators) {
 }
 
 /// [[first, count, …], [attempts…]]; `stayed`: how many operators the file may still say this of.
-bool isStayed(const Json &row, uint64_t sourceOperators, uint64_t attempts, uint64_t &stayed) {
-  if (!row.is_array() || row.size() != 2 || !areNumbers(row[0], sourceOperators + 1) || row[0].size() % 2 ||
+bool isStayed(const Json &row, uint64_t operators, uint64_t attempts, uint64_t &stayed) {
+  if (!row.is_array() || row.size() != 2 || !areNumbers(row[0], operators + 1) || row[0].size() % 2 ||
       !areNumbers(row[1], attempts))
     return false;
   for (size_t at = 0; at < row[0].size(); at += 2) {
     uint64_t first = row[0][at].get<uint64_t>(), count = row[0][at + 1].get<uint64_t>();
-    if (first + count > sourceOperators || count > stayed)
+    if (first + count > operators || count > stayed)
       return false;
     stayed -= count;
   }
@@ -95,13 +97,15 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
       if (!isRow(value, nameCount, operators))
         return wrong("is no rewrite");
       add(rows, value);
+      if (stayed.empty())
+        mayStay = operators;
     } else if (value.is_object() && value.contains("attempt")) {
       if (!areNumbers(value["attempt"], nameCount) || value["attempt"].size() != 3)
         return wrong("is no attempt");
       add(attempts, value["attempt"]);
       ++attemptCount;
     } else if (value.is_object() && value.contains("stayed")) {
-      if (!isStayed(value["stayed"], sourceOperators, attemptCount, mayStay))
+      if (!isStayed(value["stayed"], operators, attemptCount, mayStay))
         return wrong("is not about operators that stayed");
       add(stayed, value["stayed"]);
     } else if (value.is_object() && value.contains("final")) {
@@ -118,6 +122,34 @@ llvm::Expected<std::string> readHistory(StringRef text, size_t sourceOperators, 
          stayed + "],\n\"final\":" + last + "}";
 }
 
+namespace {
+
+/// Which tensors of a source errors are of: of ONNX, visq numbers what nodes were read as, so that names tell.
+class TensorNames {
+public:
+  explicit TensorNames(const origin::Listing &listing) : listing(listing) {
+    if (listing.format == "onnx")
+      for (const origin::SourceSubgraph &graph : listing.subgraphs)
+        for (size_t i = 0; i < graph.tensors.size(); ++i)
+          if (auto [at, isNew] = ids.try_emplace(graph.tensors[i].name, graph.firstTensor + uint32_t(i)); !isNew)
+            at->second = std::nullopt;
+  }
+  std::optional<uint32_t> find(int64_t graph, int64_t tensor, StringRef name) const {
+    if (listing.format == "onnx")
+      return ids.lookup(name);
+    if (tensor < 0 || graph >= int64_t(listing.subgraphs.size()) ||
+        tensor >= int64_t(listing.subgraphs[graph].tensors.size()))
+      return std::nullopt;
+    return listing.subgraphs[graph].firstTensor + uint32_t(tensor);
+  }
+
+private:
+  const origin::Listing &listing;
+  llvm::StringMap<std::optional<uint32_t>> ids;
+};
+
+} // namespace
+
 llvm::Expected<std::vector<TensorError>> readErrors(StringRef text, const origin::Listing &listing) {
   Json json = Json::parse(text.begin(), text.end(), nullptr, false);
   if (!json.is_object() || !json.contains("errors") || !json["errors"].is_array())
@@ -127,17 +159,19 @@ llvm::Expected<std::vector<TensorError>> readErrors(StringRef text, const origin
   if (json.contains("meta") && json["meta"].is_object() && json["meta"].contains("metric") &&
       json["meta"]["metric"].is_string())
     metric = json["meta"]["metric"].get<std::string>();
+  TensorNames names(listing);
   for (const Json &row : json["errors"]) {
     if (!row.is_object())
       continue;
     auto number = [&](const char *key) {
       return row.contains(key) && isNumber(row[key], anyNumber) ? int64_t(row[key].get<uint64_t>()) : -1;
     };
-    int64_t graph = std::max<int64_t>(number("subgraph"), 0), tensor = number("tensor");
-    if (tensor < 0 || graph >= int64_t(listing.subgraphs.size()) ||
-        tensor >= int64_t(listing.subgraphs[graph].tensors.size()))
+    bool isNamed = row.contains("name") && row["name"].is_string();
+    auto id = names.find(std::max<int64_t>(number("subgraph"), 0), number("tensor"),
+                         isNamed ? row["name"].get<std::string>() : std::string());
+    if (!id)
       continue;
-    TensorError error{listing.subgraphs[graph].firstTensor + uint32_t(tensor), {}};
+    TensorError error{*id, {}};
     auto add = [&](const std::string &name, const Json &value) {
       if (value.is_number() && std::isfinite(value.get<double>()))
         error.figures.emplace_back(name, value.get<double>());

@@ -181,10 +181,12 @@ private:
     keys.resize(result.nodes());
     isNew.assign(result.nodes(), false);
     std::vector<bool> taken(source.nodes());
-    // Who uses one that was merged from several is not to be below the last of these.
+    // Who uses one that was merged from several is not to be below the last of these; edges are in the order of their
+    // ends.
     std::vector<uint32_t> limit(result.nodes(), nowhere);
-    for (auto [from, to] : result.edges)
-      limit[from] = std::min(limit[from], wishOf(to));
+    for (size_t i = result.edges.size(); i-- > 0;)
+      limit[result.edges[i].first] =
+          std::min(limit[result.edges[i].first], wishOf(result.edges[i].second, limit[result.edges[i].second]));
     size_t edge = 0;
     for (uint32_t node = 0; node < result.nodes(); ++node) {
       Key above = {0, 0};

@@ -6,7 +6,7 @@ import { writeFileSync } from 'node:fs';
 import { deflateSync } from 'node:zlib';
 import { frame, launch, network, open, rest, root, tool } from './browser.mjs';
 
-const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 64e3;
+const folder = rest[0] ?? `${root}/docs/pictures`, here = process.cwd(), models = process.env.ORIGO_MODELS, most = 80e3;
 const browser = await launch(), paper = await browser.newPage();
 
 /** An indexed PNG of few colours. */
@@ -66,7 +66,7 @@ await picture('detection', `${models}/yunet_f32.tflite`, () => { origo.setOverla
 await picture('folded', `${models}/style_transfer_384_f16w.tflite`, () => origo.select(null), { folded: true });
 await picture('phone', `${models}/blazeface_front_f32.tflite`, () => origo.select(null), { folded: true, viewport: { width: 390, height: 844 } });
 writeFileSync('big.origo', network(5000));
-await picture('big', 'big.origo', () => { origo.setOverlay('macs'); document.getElementById('search').value = 'fate:dead'; origo.search(); origo.openTab('source'); origo.fit('source'); });
+await picture('big', 'big.origo', () => { origo.setOverlay('macs'); origo.openTab('scopes'); origo.fit('source'); });
 await picture('errors', '', () => { origo.setOverlay(origo.overlays.find(one => one.title.includes('own')).name); origo.openTab('errors'); origo.table.at = 0; origo.table.choose(); }, {
   more: ['--errors', 'errors.json'],
   make() {

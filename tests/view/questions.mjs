@@ -11,7 +11,9 @@ import { frame, launch, open, rest, root, tool } from './browser.mjs';
 const [what, seed = '1', only = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', wanted = thorough ? 10 : 2, layers = 10;
 const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
 const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
-const files = all.filter(file => file.includes(only) && !/^(mini|recipes)\//.test(file.slice(folder.length + 1)));
+// ONNX models lie beside public models.
+const nodes = what === 'models' ? execFileSync('find', [`${folder}/../onnx`, '-maxdepth', '1', '-name', '*.onnx', '-size', '-6M'], { encoding: 'utf8' }).trim().split('\n').sort() : [];
+const files = [...all, ...nodes].filter(file => file.includes(only) && !/^(mini|recipes)\//.test(file.slice(folder.length + 1)));
 
 let state = Number(seed) * 2654435761 >>> 0 || 1;
 const random = below => { state ^= state << 13; state ^= state >>> 17; state ^= state << 5; return (state >>> 0) % below; };

@@ -276,16 +276,25 @@ class App {
     };
     return of === graph ? own : op => own(this.homes(graph)[op]);
   }
-  /** By operator of the result, that of the source that it stands for; what stands for none is where what it uses is. */
+  /**
+   * By operator of the result, that of the source that it stands for: of several the last that is not behind those of who uses it.
+   * What stands for none is where what it uses is.
+   */
   homes(graph) {
-    if (!graph.homes) {
-      graph.homes = [];
-      for (let op = 0; op < graph.ops; ++op) {
-        const from = graph.operands(op).find(tensor => tensor >= 0 && graph.isOp(graph.maker[tensor]));
-        graph.homes.push(this.twinOf(graph, op) ?? (from === undefined ? undefined : graph.homes[graph.opOfNode(graph.maker[from])]));
-      }
+    if (graph.homes) return graph.homes;
+    const homes = (graph.homes = []),
+      users = op => graph.results(op).flatMap(tensor => (graph.users.get(tensor) ?? []).filter(node => graph.isOp(node)));
+    for (let op = graph.ops - 1; op >= 0; --op) {
+      const twins = this.twinsOf(graph, op);
+      if (!twins.length) continue;
+      const most = users(op).reduce((least, node) => Math.min(least, homes[graph.opOfNode(node)] ?? Infinity), Infinity);
+      homes[op] = twins.findLast(twin => twin <= most) ?? twins.at(-1);
     }
-    return graph.homes;
+    for (let op = 0; op < graph.ops; ++op) {
+      const from = graph.operands(op).find(tensor => tensor >= 0 && graph.isOp(graph.maker[tensor]));
+      homes[op] ??= from === undefined ? undefined : homes[graph.opOfNode(graph.maker[from])];
+    }
+    return homes;
   }
   /** By operator of the source, how many of the result stand for it. */
   madeOf(graph) {
@@ -304,14 +313,14 @@ class App {
       wide = graph.data.layout.x.reduce((most, x) => Math.max(most, Math.abs(x)), 0) * 2;
     return rows * PITCH * 0.62 > height || wide * 0.62 > width;
   }
-  /** The operator of the source that one of the result stands for, in the subgraph that was its own. */
-  twinOf(graph, op) {
-    const from = graph.data.sources[0],
-      item = this.links
-        .origins({ side: 'result', type: 'op', graph: graph.index, index: op })
-        .map(id => this.model.sourceItem('op', id))
-        .findLast(one => one.graph === from);
-    return item?.index;
+  /** The operators of the source that one of the result stands for, in the subgraph that was its own. */
+  twinsOf(graph, op) {
+    const from = graph.data.sources[0];
+    return this.links
+      .origins({ side: 'result', type: 'op', graph: graph.index, index: op })
+      .map(id => this.model.sourceItem('op', id))
+      .filter(one => one.graph === from)
+      .map(one => one.index);
   }
   /** A group shows what is in it, a call what it calls. */
   open(pane, node) {
@@ -1019,7 +1028,7 @@ class App {
             type,
             shape,
           ],
-          () => every(model.result).filter(item => !links.passes(item) && !links.synthetic(item)),
+          () => every(model.result).filter(item => links.stayed(item)),
         ),
       });
       const sums = [

@@ -1,5 +1,6 @@
 // What became of operators of the source, and where those of the result come from, in a handful of words: each has a colour,
 // a place in the legend, and is a word that the search knows.
+import { titleOf } from './place.js';
 
 /** name, colour (a class of colour.js; −1: none, for what stayed), what it says of one operator. */
 export const sourceFates = [
@@ -83,9 +84,15 @@ export class Fates {
   }
   /** Of an operator of the result, and the only one that it does the work of. */
   form(item, id) {
-    const from = this.model.sourceItem('op', id),
-      kind = one => (this.model.exists(one) ? this.model.graphOf(one).kind(one.index) : '');
-    return this.links.passes(item) || kind(item) !== kind(from) ? 'changed' : 'unchanged';
+    const from = this.model.sourceItem('op', id);
+    if (this.links.passes(item) || !this.model.exists(from)) return 'changed';
+    // No pass is known of what was inferred. A map alone has no options and types of its source.
+    const isListed = !this.model.graphOf(from).data.type,
+      look = one => {
+        const graph = this.model.graphOf(one);
+        return isListed ? graph.kind(one.index) : `${titleOf(graph, one.index)} ${graph.type(graph.results(one.index)[0])}`;
+      };
+    return look(item) === look(from) ? 'unchanged' : 'changed';
   }
   /** In words, of one operator. */
   says(item) {

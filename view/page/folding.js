@@ -137,7 +137,16 @@ class Folding {
     const counts = new Map();
     for (const { block } of parts) if (block?.scope) counts.set(block.scope, (counts.get(block.scope) ?? 0) + 1);
     for (const part of parts) if (part.block && counts.get(part.block.scope) === 1) part.title = part.block.scope;
-    return parts.map(part => (part.block ? part : Object.assign(this.stretch(part.ops, part.depth), { isRepeat: true })));
+    const all = parts.map(part => (part.block ? part : Object.assign(this.stretch(part.ops, part.depth), { isRepeat: true })));
+    if (all.length <= NODES_MOST) return all;
+    // Of very many, some in a row are one stretch; who opens it sees its blocks.
+    const each = Math.ceil(all.length / NODES),
+      of = at =>
+        this.stretch(
+          all.slice(at, at + each).flatMap(part => part.ops),
+          depth,
+        );
+    return Array.from({ length: Math.ceil(all.length / each) }, (_, i) => of(i * each));
   }
   /** At the places near its equal parts where least goes through. */
   byCuts(unit) {

@@ -143,7 +143,8 @@ export class Pane {
     }
     this.view = best.view;
     this.redraw();
-    return best.enough;
+    // Nor is it enough where nodes are cut off at the sides.
+    return panes.some(pane => pane.seen(best.view).beyond) ? Math.min(best.enough, 0.5) : best.enough;
   }
   /** Below 1: what is seen has few nodes, or they take little of the pane. */
   isEnough({ list, covers }) {
@@ -711,7 +712,7 @@ export class Pane {
     const wide = width(c, node.title);
     c.font = `${big}px ${face}`;
     // Of a scope the name says more than the word for what it holds.
-    const said = node.state === 'group' && !node.note && wide + width(c, full) > room ? String(node.members.length) : full,
+    const said = node.state === 'group' && !node.note && wide + width(c, full) + 10 > room ? String(node.members.length) : full,
       whole = said ? width(c, said) + 10 : 0;
     c.font = `600 ${big}px ${face}`;
     const note = whole && (node.note || called || width(c, node.title) + whole <= room * 1.1 || node.state === 'group') ? whole : 0,
@@ -730,8 +731,8 @@ export class Pane {
       c.textAlign = 'left';
     }
     // Where there is one line, the name stands behind the kind.
-    if (!two && node.subtitle && (room - note - end) * scale > 40) {
-      c.font = `${small}px ${face}`;
+    c.font = `${small}px ${face}`;
+    if (!two && node.subtitle && room - note - end >= Math.min(width(c, node.subtitle), 40 / scale)) {
       const beside = room - note - end,
         text = this.distinct(c, shorten(c, node.subtitle, beside, 'front'), node.subtitle, beside, node);
       c.fillText(text, left + end, middle, beside);
@@ -743,13 +744,11 @@ export class Pane {
         isTight = said && width(c, said) + Math.min(width(c, node.subtitle) + 12, 90 / scale) > room,
         figures = said && !isTight ? `${said} · ` : said,
         rest = room - width(c, figures),
-        text = isTight
-          ? ''
-          : node.state === 'group' && !node.kinds
-            ? titleIn(c, node.subtitle, rest)
-            : shorten(c, node.subtitle, rest, 'front');
+        // Kinds that are counted are no name that is cut.
+        text = isTight ? '' : isNamed ? titleIn(c, node.subtitle, rest) : shorten(c, node.subtitle, rest, 'front'),
+        name = isNamed && !text.includes('…') ? text : node.subtitle;
       if (isTight) put(figures, figures, y + h / 2 + big / 2 + 1, small);
-      else put(figures + this.distinct(c, text, node.subtitle, rest, node), figures + node.subtitle, y + h / 2 + big / 2 + 1, small);
+      else put(figures + this.distinct(c, text, name, rest, node), figures + name, y + h / 2 + big / 2 + 1, small);
     }
     const dots = this.constants(node);
     dots.forEach((tensor, i) => {

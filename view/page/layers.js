@@ -8,28 +8,40 @@ import { BESIDE, Display, GAP, HEIGHT, LANES, LONGEST, WIDTH, besides, routeAll 
 function orderOf(displays) {
   const rows = new Map(), // place → what it is sorted by
     compare = (a, b) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2];
-  const of = displays.map(({ nodes, preds }, side) => {
+  const of = displays.map(({ nodes, preds, hostOf }, side) => {
     const own = new Set(),
       keys = nodes.map(() => null),
       order = nodes.map((_, i) => i).sort((a, b) => nodes[a].order - nodes[b].order),
+      lowest = list => list.reduce((most, from) => (keys[from] && (!most || compare(keys[from], most) > 0) ? keys[from] : most), null),
       places = [];
     order.forEach((i, at) => {
-      const node = nodes[i],
-        above = preds[i].reduce(
-          (most, from) => (keys[from] && nodes[from].state !== 'group' && (!most || compare(keys[from], most) > 0) ? keys[from] : most),
-          null,
-        );
-      let place = node.state === 'beside' ? `${node.order}b${side}` : node.place;
+      const node = nodes[i];
+      if (node.state === 'beside') return;
+      // A group holds what is far below, too: only who uses nothing else is below it.
+      const above = lowest(preds[i].filter(from => nodes[from].state !== 'group')),
+        base = above ?? lowest(preds[i]);
+      let place = node.place;
       const known = rows.get(place);
       if (side === 0 && !known) rows.set(place, [node.last, 0, 0]);
       else if (own.has(place) || !known || (node.state !== 'group' && above && compare(known, above) <= 0)) {
         place = `${side}.${i}`;
-        rows.set(place, above ? [above[0], above[1] || at + 1, above[2] + 1] : [node.state === 'io' && at ? Infinity : -1, at + 1, 0]);
+        rows.set(place, base ? [base[0], base[1] || at + 1, base[2] + 1] : [node.state === 'io' && at ? Infinity : -1, at + 1, 0]);
       }
       own.add(place);
       keys[i] = rows.get(place);
       places[i] = place;
     });
+    // Above its host, each beside that of the other side.
+    const count = new Map();
+    for (const i of order) {
+      if (nodes[i].state !== 'beside') continue;
+      const host = hostOf(nodes[i].host),
+        number = count.get(host) ?? 0,
+        [a, b, c] = keys[host];
+      count.set(host, number + 1);
+      places[i] = `${places[host]}b${number}`;
+      rows.set(places[i], [a, b, c - 1 + (number + 1) / 10]);
+    }
     return places;
   });
   const sorted = [...rows.keys()].sort((a, b) => compare(rows.get(a), rows.get(b)));

@@ -72,6 +72,10 @@ export class Links {
   passes(item) {
     return this.map ? this.model.strings[this.map.graphs[item.graph].passes[item.index] ?? 0] : '';
   }
+  /** Of one of the result: it is as it was read, and no pass changed it. */
+  stayed(item) {
+    return !this.synthetic(item) && /^(lower-onnx)?$/.test(this.passes(item));
+  }
   synthetic(item) {
     return this.map ? this.model.strings[this.map.graphs[item.graph].synthetic[item.index] ?? 0] : '';
   }

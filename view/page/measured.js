@@ -22,10 +22,11 @@ class Timing {
   }
 }
 
-/** Times are sums over runs, where all rows say of as many. */
+/** Times are sums over runs, where all rows say of as many; those of a loop say of each time round. */
 const runsOf = profile => {
-  const counts = new Set(profile.rows.filter(row => row[4]).map(row => row[9] ?? 1));
-  return counts.size === 1 ? [...counts][0] : 1;
+  const counts = [...new Set(profile.rows.filter(row => row[4]).map(row => row[9] ?? 1))],
+    least = Math.min(...counts);
+  return counts.length && counts.every(count => count % least === 0) ? least : 1;
 };
 
 export class Measured {

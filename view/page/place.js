@@ -85,7 +85,7 @@ const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(
 /** The kind; in a node there is no room to say of each ONNX operator that it is one. */
 const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
 /** The kind, and what is computed behind it. */
-function titleOf(graph, op) {
+export function titleOf(graph, op) {
   const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
     known = (graph.titles ??= new Map());
   if (!known.has(key)) {
@@ -228,7 +228,7 @@ export function displayOf(graph, folded, groupOf) {
         (node.subtitle ||= node.title ? kindsOf(graph, node.members) : clean(last(graph.opName(node.members.at(-1).index)))),
         (node.title = clean(node.title) || kindsOf(graph, node.members).split(' + ')[0]),
         (node.detail =
-          node.members.length === 1
+          node.members.length === 1 || (node.kinds && !kindsOf(graph, node.members).includes(' + '))
             ? node.kinds
               ? ''
               : '1 operator'
@@ -330,7 +330,7 @@ export function settle(nodes, edges, hostOf) {
   besides(nodes, hostOf);
   for (const edge of edges) edge.route = 'direct';
   routeAll(nodes, edges);
-  return new Display(nodes, edges);
+  return Object.assign(new Display(nodes, edges), { hostOf });
 }
 
 /** One lane that is free in all rows between, else around the nodes in the way of a straight line. */

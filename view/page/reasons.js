@@ -3,10 +3,19 @@
 /** What says how far a pattern got; without it, the pattern was there and a condition did not hold. */
 const partsOf = reason => Number(/\((\d+) parts? found/.exec(reason)?.[1] ?? Infinity);
 
+/** Of first, count, first, count, …. */
+const numbersOf = runs => {
+  const all = [];
+  for (let i = 0; i < runs.length; i += 2) for (let id = runs[i]; id < runs[i] + runs[i + 1]; ++id) all.push(id);
+  return all;
+};
+
 export class Reasons {
   constructor(model) {
-    this.lists = new Map(); // source operator → [{pass, rule, reason}], what came nearest first
-    const { names, attempts, stayed } = model.data.history ?? { names: [], attempts: [], stayed: [] };
+    this.lists = new Map(); // number of an operator → [{pass, rule, reason}], what came nearest first
+    const { names, attempts, stayed, final } = model.data.history ?? { names: [], attempts: [], stayed: [], final: [] };
+    this.final = final.map(numbersOf); // by subgraph and operator of the result
+
     const rows = attempts.map(([pass, rule, reason]) => ({
       pass: names[pass],
       rule: names[rule],
@@ -30,17 +39,18 @@ export class Reasons {
     });
     for (const [runs, numbers] of stayed) {
       const list = numbers.map(number => rows[number]).sort((a, b) => (a.parts < b.parts ? 1 : a.parts > b.parts ? -1 : 0));
-      for (let i = 0; i < runs.length; i += 2) for (let id = runs[i]; id < runs[i] + runs[i + 1]; ++id) this.lists.set(id, list);
+      for (const id of numbersOf(runs)) this.lists.set(id, list);
     }
   }
   get known() {
     return this.lists.size > 0;
   }
-  /** Of an operator of the source, or of one of the result that is one of the source as it was. */
+  /** Of one of the result that is as it was read, or of one of the source: what is said of that, and, of a node, of what it was read as. */
   of(item, model, links) {
-    const id =
-      item.side === 'source' ? model.sourceId(item) : links.passes(item) || links.synthetic(item) ? undefined : links.origins(item)[0];
-    return this.lists.get(id) ?? [];
+    if (item.side === 'result')
+      return links.stayed(item) ? (this.lists.get(this.final[item.graph]?.[item.index]) ?? []) : [];
+    const id = model.sourceId(item);
+    return this.lists.get(id) ?? [...new Set((links.opsOf.get(id) ?? []).flatMap(one => this.of(one, model, links)))];
   }
   static words({ pass, rule, reason }) {
     return `${pass} / ${rule}: ${reason}`;

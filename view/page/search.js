@@ -38,11 +38,17 @@ export function find(model, links, fates, query) {
   // Whose name it is comes first, as `origo where` has it.
   const exact = query.trim(),
     wanted = exact.replaceAll('"', '').toLowerCase(),
-    fits = found.map((item, i) => [fitOf(nameOf(model, item), exact, wanted), i, item]);
+    fits = found.map((item, i) => [Math.max(...namesOf(model, item).map(name => fitOf(name, exact, wanted))), i, item]);
   return fits.sort((a, b) => b[0] - a[0] || a[1] - b[1]).map(row => row[2]);
 }
 
-const nameOf = (model, item) => (item.type === 'op' ? model.graphOf(item).opName(item.index) : model.graphOf(item).tensorName(item.index));
+/** Of an operator its own, such as an ONNX node has, and those of what it makes. */
+function namesOf(model, item) {
+  const graph = model.graphOf(item);
+  if (item.type !== 'op') return [graph.tensorName(item.index)];
+  const results = graph.results(item.index).filter(tensor => tensor >= 0);
+  return [graph.opName(item.index), ...results.map(tensor => graph.tensorName(tensor))];
+}
 function fitOf(name, exact, wanted) {
   if (name === exact) return 4;
   const lower = name.toLowerCase();
@@ -84,8 +90,8 @@ function matches(model, links, fates, graph, item, { what, text }) {
         return of && [of.line(one.index), ...of.lines(one.index)].some(line => isOfLine(line.toLowerCase(), text));
       });
     case 'name':
-      return results.some(tensor => has(graph.tensorName(tensor)));
+      return namesOf(model, item).some(has);
     default:
-      return has(graph.kind(op)) || results.some(tensor => has(graph.tensorName(tensor)));
+      return has(graph.kind(op)) || namesOf(model, item).some(has);
   }
 }
