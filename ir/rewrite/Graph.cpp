@@ -209,6 +209,13 @@ bool Integers::isPermutation(size_t rank) const {
          std::is_permutation(known().begin(), known().end(), llvm::seq<int64_t>(0, rank).begin());
 }
 
+bool Integers::countUp() const {
+  for (auto [i, number] : llvm::enumerate(known()))
+    if (number != numbers.front() + static_cast<int64_t>(i))
+      return false;
+  return true;
+}
+
 bool Integers::isSorted() const { return llvm::is_sorted(known()); }
 
 bool Integers::allPositive() const {

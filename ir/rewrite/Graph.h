@@ -153,6 +153,13 @@ public:
   size_t size() const { return known().size(); }
   bool operator==(const Integers &other) const { return known() == other.known(); }
   int64_t at(size_t i) const;
+  bool is(size_t i, int64_t number) const { return at(i) == number; }
+  bool are(llvm::ArrayRef<int64_t> expected) const { return known() == expected; }
+  bool areAll(int64_t number) const {
+    return llvm::all_of(known(), [&](int64_t one) { return one == number; });
+  }
+  /// Each is the one before and one more.
+  bool countUp() const;
   bool isPermutation(size_t rank) const;
   bool isSorted() const;
   bool allPositive() const;

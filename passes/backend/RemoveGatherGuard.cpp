@@ -14,8 +14,7 @@ static Rule guard() {
               return decline("the length of the axis is not known");
             std::optional<Integers> added = m.integers(m[n]), modulus = m.integers(m[again]);
             int32_t length = m[x].shape()[axis];
-            if (!added || !modulus || added->size() != 1 || modulus->size() != 1 || added->at(0) != length ||
-                modulus->at(0) != length)
+            if (!added || !modulus || !added->are({length}) || !modulus->are({length}))
               return decline("the numbers are not the length of the axis");
             return m.replace(clone(gathered).operand(1, i));
           }};

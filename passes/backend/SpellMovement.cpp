@@ -89,7 +89,7 @@ static Rule shrunk() {
               int64_t low = first->at(axis), high = last->at(axis);
               low = low < 0 ? low + length : low;
               high = high < 0 ? high + length : high;
-              if (steps->at(axis) != 1)
+              if (!steps->is(axis, 1))
                 return decline("takes every few, or backwards");
               if (shrink & bit) {
                 high = low + 1;

@@ -18,7 +18,7 @@ static const char *sameRefusal(Tensor x, const Integers &sides, llvm::ArrayRef<i
       int64_t all = std::max<int64_t>((size + stride - 1) / stride * stride - stride + reach[axis - 1] - size, 0);
       before = all / 2, after = all - before;
     }
-    if (sides.at(2 * axis) != before || sides.at(2 * axis + 1) != after)
+    if (!sides.is(2 * axis, before) || !sides.is(2 * axis + 1, after))
       return "SAME would pad otherwise";
   }
   return nullptr;

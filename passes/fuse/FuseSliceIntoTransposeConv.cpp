@@ -28,7 +28,7 @@ static Rule slice() {
             if (!from || from->size() != 4 || !isPicture(result) || !isPicture(x) || !isPicture(m[linear]) ||
                 parts.filter.rank() != 4)
               return decline("begin or size are not known before run time");
-            if (from->at(0) != 0 || from->at(3) != 0 || result.shape()[0] != m[linear].shape()[0] ||
+            if (!from->is(0, 0) || !from->is(3, 0) || result.shape()[0] != m[linear].shape()[0] ||
                 result.shape()[3] != m[linear].shape()[3])
               return decline("pictures or channels are cut");
             for (auto padding : {circle::Padding::VALID, circle::Padding::SAME}) {
@@ -39,7 +39,7 @@ static Rule slice() {
                 bool wasSame = at.option("padding") == static_cast<int64_t>(circle::Padding::SAME);
                 auto before = paddingBefore(in, m[linear].shape()[axis], filter, stride, wasSame);
                 auto after = paddingBefore(in, result.shape()[axis], filter, stride, padding == circle::Padding::SAME);
-                fits &= before && after && from->at(axis) == *after - *before;
+                fits &= before && after && from->is(axis, *after - *before);
               }
               if (fits)
                 return m.replace(

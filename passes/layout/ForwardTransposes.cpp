@@ -26,7 +26,7 @@ static Rule alongLast() {
             std::optional<Integers> permutation = m.integers(m[p]);
             size_t rank = m[x].shape().size();
             if (!m[x].isFloat() || !permutation || !permutation->isPermutation(rank) || rank == 0 || rank > 4 ||
-                permutation->at(rank - 1) != static_cast<int64_t>(rank) - 1)
+                !permutation->is(rank - 1, static_cast<int64_t>(rank) - 1))
               return decline("not float, or the last dimension moves");
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);

@@ -18,7 +18,7 @@ static Rule behindFlatten() {
               return decline(why);
             std::optional<Integers> permutation = m.integers(m[p]);
             if (!permutation || !permutation->isPermutation(m[x].shape().size()) || m[x].rank() == 0 ||
-                permutation->at(0) != 0)
+                !permutation->is(0, 0))
               return decline("the first dimension moves too");
             if (!m[x].isStatic() || !m[flat].isStatic() || m[flat].rank() != 2 || m[moved].rank() != m[x].rank() ||
                 m[flat].shape()[0] != m[x].shape()[0] || m[flat].lastDimension() != parts.filter.lastDimension())
@@ -130,10 +130,10 @@ static Rule reversedColumns() {
             if (!given || !m[x].isStatic() || !m[x].hasShapeOf(entry) || m[x].rank() < 2 ||
                 m[x].lastDimension() != parts.filter.lastDimension() || !storesAlike(m[x], entry))
               return decline("the filter has other channels, or the shape changes");
-            std::vector<int32_t> backwards(m[x].rank(), 1);
+            std::vector<int64_t> backwards(m[x].rank(), 1);
             backwards.back() = -1;
             if (m.has(turned) ? !given->isLastAxisOf(m[x].rank())
-                              : given->list() != backwards || !m.integers(m[begin]) || !m.integers(m[end]) ||
+                              : !given->are(backwards) || !m.integers(m[begin]) || !m.integers(m[end]) ||
                                     m.op(sliced).option("new_axis_mask") || m.op(sliced).option("shrink_axis_mask") ||
                                     m.op(sliced).option("ellipsis_mask"))
               return decline("not the channels alone, backwards");

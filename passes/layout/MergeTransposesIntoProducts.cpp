@@ -8,7 +8,7 @@ static bool swapsLastTwo(Match &m, Tensor permutation, int rank) {
   if (!order || rank < 2 || !order->isPermutation(static_cast<size_t>(rank)))
     return false;
   for (int i = 0; i < rank; ++i)
-    if (order->at(i) != (i < rank - 2 ? i : i == rank - 2 ? rank - 1 : rank - 2))
+    if (!order->is(i, i < rank - 2 ? i : i == rank - 2 ? rank - 1 : rank - 2))
       return false;
   return true;
 }

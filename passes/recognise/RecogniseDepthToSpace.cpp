@@ -125,12 +125,12 @@ struct Phases {
       Node part = m.op(i, slice);
       std::optional<Integers> begin = m.integers(part.operand(1)), steps = m.integers(part.operand(3));
       if (!begin || !steps || !m.integers(part.operand(2)) || !(m.at(i, x) == from) ||
-          steps->list() != std::vector<int32_t>{1, block, block, 1})
+          !steps->are({1, block, block, 1}))
         return "the slices are of several, or take other elements than the blocks have";
       int32_t outer = static_cast<int32_t>(i) / block, inner = static_cast<int32_t>(i) % block;
       int32_t expected[] = {0, byColumn ? inner : outer, byColumn ? outer : inner, 0};
       for (int axis = 0; axis < 4; ++axis)
-        if (((part.option("begin_mask") >> axis & 1) ? 0 : begin->at(axis)) != expected[axis] ||
+        if (!((part.option("begin_mask") >> axis & 1) ? expected[axis] == 0 : begin->is(axis, expected[axis])) ||
             part.result().shape()[axis] != (axis == 3 ? from : result).shape()[axis])
           return "the slices are in another order";
     }

@@ -16,7 +16,7 @@ static Rule halves() {
             if (!begin || !second || begin->size() != 4 || second->size() != 4)
               return decline("where the halves begin is not known");
             for (int axis = 0; axis < 4; ++axis)
-              if (begin->at(axis) != 0 || second->at(axis) != (axis == 3 ? depth / 2 : 0))
+              if (!begin->is(axis, 0) || !second->is(axis, axis == 3 ? depth / 2 : 0))
                 return decline("not the two halves");
             llvm::SmallVector<int32_t, 4> expected(m[x].shape().begin(), m[x].shape().end());
             expected.back() /= 2;

@@ -18,7 +18,7 @@ struct SoftmaxParts {
     std::optional<Integers> over = m.integers(m[axes]);
     auto gone = over ? over->axesOf(whole.rank()) : std::nullopt;
     if (!whole.isFloat() || !gone || gone->size() != 1 ||
-        (permutation ? permutation->at(gone->front()) : gone->front()) != from.rank() - 1)
+        !(permutation ? permutation->is(gone->front(), from.rank() - 1) : gone->front() == from.rank() - 1))
       return "not float, or not over one axis, the last";
     // The maximum may be over more: what is taken off all of a row counts for nothing.
     auto spans = [&](const Expr &reduced, Tensor axes, Tensor wide, bool more) {

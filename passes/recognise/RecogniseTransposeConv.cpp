@@ -1,6 +1,7 @@
 #include "passes/Linear.h"
 #include "passes/Spelling.h"
 
+#include <array>
 #include <cmath>
 
 namespace origo {
@@ -17,8 +18,8 @@ static Rule ofDilated() {
               return decline(why);
             std::optional<Integers> stride = m.integers(m[factors]), sides = m.integers(m[widths]);
             if (!stride || !sides || stride->size() != 4 || sides->size() != 8 || !m[x].isStatic() ||
-                !m[linear].isStatic() || stride->at(0) != 1 || stride->at(3) != 1 || sides->at(0) || sides->at(1) ||
-                sides->at(6) || sides->at(7))
+                !m[linear].isStatic() || !stride->is(0, 1) || !stride->is(3, 1) ||
+                !llvm::all_of(std::array{0, 1, 6, 7}, [&](int i) { return sides->is(i, 0); }))
               return decline("not a picture of known shape that is dilated along height and width");
             for (llvm::StringRef option : {"stride_h", "stride_w", "dilation_h_factor", "dilation_w_factor"})
               if (at.option(option) != 1)
@@ -27,8 +28,8 @@ static Rule ofDilated() {
                 parts.filter.lastDimension() != m[x].lastDimension())
               return decline("the convolution pads, or its filter has groups or other users");
             for (int axis : {1, 2})
-              if (stride->at(axis) < 1 || sides->at(2 * axis) != parts.filter.shape()[axis] - 1 ||
-                  sides->at(2 * axis + 1) != parts.filter.shape()[axis] - 1)
+              if (stride->at(axis) < 1 || !sides->is(2 * axis, parts.filter.shape()[axis] - 1) ||
+                  !sides->is(2 * axis + 1, parts.filter.shape()[axis] - 1))
                 return decline("not padded by all of the filter but one");
             if (parts.bias && !m.every(parts.bias, [](double n) { return n == 0; }))
               return decline("the bias is not zero");

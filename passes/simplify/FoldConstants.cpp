@@ -53,7 +53,7 @@ static Rule packed() {
               std::optional<int32_t> channels = m[stored].channelDimension();
               std::optional<Integers> order = at.code() == Op::TRANSPOSE ? m.integers(at.operand(1)) : std::nullopt;
               if (!channels || !order || !order->isPermutation(m[stored].shape().size()) ||
-                  order->at(static_cast<size_t>(*channels)) != *channels)
+                  !order->is(static_cast<size_t>(*channels), *channels))
                 return decline("scales move too");
             }
             Expr moved = clone(move).operand(0u, stored).as(m[stored], at.result());

@@ -76,8 +76,7 @@ static Rule wholeSlice() {
                 (m.op(sliced).option("begin_mask") & all) == all && (m.op(sliced).option("end_mask") & all) == all;
             for (llvm::StringRef mask : {"ellipsis_mask", "new_axis_mask", "shrink_axis_mask"})
               masked &= m.op(sliced).option(mask) == 0;
-            if (!masked || !steps || m[x].rank() == 0 ||
-                llvm::any_of(steps->list(), [](int32_t s) { return s != 1; }) || !m.integers(m[begin]) ||
+            if (!masked || !steps || m[x].rank() == 0 || !steps->areAll(1) || !m.integers(m[begin]) ||
                 !m.integers(m[end]) || !m[x].hasQuantizationOf(m[sliced]))
               return decline("takes a part, or in another order");
             return m.replace(x);

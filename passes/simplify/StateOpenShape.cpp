@@ -17,10 +17,10 @@ static Rule batch() {
                                     step = m.integers(m[strides]);
             Node slice = m.op(size);
             bool one = first && last && step && first->size() == 1 && last->size() == 1 && step->size() == 1 &&
-                       (slice.option("begin_mask") == 1 || first->at(0) == 0) && step->at(0) == 1 &&
+                       (slice.option("begin_mask") == 1 || first->is(0, 0)) && step->is(0, 1) &&
                        slice.option("new_axis_mask") == 0 && slice.option("ellipsis_mask") == 0 &&
                        (slice.option("shrink_axis_mask") == 1 ||
-                        ((last->at(0) == 1 || last->at(0) == 1 - m[x].rank()) && slice.option("end_mask") == 0));
+                        ((last->is(0, 1) || last->is(0, 1 - m[x].rank())) && slice.option("end_mask") == 0));
             if (!one)
               return decline("not the first dimension is taken");
             int64_t known = 1, stated = 1;

@@ -17,10 +17,9 @@ static Rule ofRange() {
           return decline("the indices or the dimension are not known before run time, or go by batch");
         if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(result))
           return decline("changes the quantisation");
-        for (size_t i = 0; i < list->size(); ++i)
-          if (list->at(i) < 0 || list->at(i) != list->at(0) + static_cast<int64_t>(i))
-            return decline("the indices are not consecutive");
-        bool whole = list->at(0) == 0 && static_cast<int64_t>(list->size()) == m[x].statedShape()[axis];
+        if (list->at(0) < 0 || !list->countUp())
+          return decline("the indices are not consecutive");
+        bool whole = list->is(0, 0) && static_cast<int64_t>(list->size()) == m[x].statedShape()[axis];
         if (whole && m[indices].rank() == 1)
           return m.replace(x);
         if (whole && m[x].isStatic() && result.isStatic())
