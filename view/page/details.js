@@ -2,6 +2,7 @@
 import { CONSTANT, clean, quoted } from './data.js';
 import { digits, elementsOf } from './elements.js';
 import { count } from './people.js';
+import { shortKind } from './place.js';
 import { figure, h } from './table.js';
 import { Where } from './where.js';
 
@@ -60,7 +61,7 @@ export class Details {
     while (parts.length && end.length + parts.at(-1).length < 30) end = `${parts.pop()}/${end}`;
     if (end.length > 34) end = `…${end.slice(-33)}`;
     else if (parts.length) end = `…/${end}`;
-    return `${item.type === 'op' ? clean(graph.kind(item.index)) : 'tensor'} ${end || item.index}`;
+    return `${item.type === 'op' ? shortKind(graph, item.index) : 'tensor'} ${end || item.index}`;
   }
   /** The same of several that stand together: where two would look alike, the part of the path that differs is there too. */
   shortLabels(items) {
@@ -185,7 +186,7 @@ export class Details {
     const tensors = list => list.filter(tensor => tensor >= 0).map(tensor => ({ ...item, type: 'tensor', index: tensor }));
     const facts = other => [graph.type(other.index), graph.shape(other.index), graph.quantization(other.index)].filter(Boolean).join(' ');
     const parts = [
-      h('h2', {}, clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''))),
+      h('h2', {}, shortKind(graph, op)),
       source && links.map
         ? null
         : h(

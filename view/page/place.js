@@ -83,7 +83,7 @@ const fusedActivation = options => /fused_activation_function=(\w+)/.exec(option
 const optionOf = (options, name) => Number(new RegExp(`\\b${name}=(\\d+)`).exec(options)?.[1] ?? 1);
 
 /** The kind; in a node there is no room to say of each ONNX operator that it is one. */
-const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
+export const shortKind = (graph, op) => clean(graph.kind(op).replace(/^CUSTOM:onnx\./, ''));
 /** The kind, and what is computed behind it. */
 export function titleOf(graph, op) {
   const key = `${graph.data.kind[op]} ${graph.data.options[op]}`,
