@@ -1107,7 +1107,7 @@ def agreement():
     said = diff("--by=operator", "net.circle", "worse1.circle")
     if 'the first that computes something else: it should be source operator 10 (FULLY_CONNECTED "scores")' not in said:
         failures.append(f"diff of other weights: {said}")
-    for words, why in (("--by=layer",), "--by is operator, scope, line or file"), (("--by=scope", "--no-run"), "--no-run does not"):
+    for words, why in (("--by=layer",), "there are operator, scope, line, file"), (("--by=scope", "--no-run"), "--no-run does not"):
         said = run("origo", "diff", *words, "net.circle", "o1.circle", ok=False)
         if said.returncode != 1 or why not in said.stderr:
             failures.append(f"{words}: {said.stderr}")
