@@ -226,26 +226,41 @@ llvm::Expected<int> runCommand(llvm::ArrayRef<std::string> words, const std::str
   return status;
 }
 
+/// Waits until the other end of a pipe is closed.
+static void awaitEnd(int file) {
+  char byte;
+  while (::read(file, &byte, 1) < 0 && errno == EINTR)
+    ;
+}
+
+/// Who takes the folder away is there before the folder is, so that no signal comes in between.
 Scratch::Scratch(llvm::StringRef name) {
-  error = llvm::sys::fs::createUniqueDirectory(name, path);
-  int ends[2];
-  if (error || ::pipe2(ends, O_CLOEXEC) != 0)
-    return;
-  pid_t keeper = ::fork(); // where there is none to have, an interrupt leaves the folder
-  if (keeper == 0) {
-    ::setsid(); // an interrupt is for the others
-    for (int signal : {SIGHUP, SIGINT, SIGTERM})
-      ::signal(signal, SIG_IGN);
-    for (int file : {0, 1, 2, ends[1]})
-      ::close(file);
-    char byte;
-    while (::read(ends[0], &byte, 1) < 0 && errno == EINTR)
-      ;
-    (void)llvm::sys::fs::remove_directories(path);
-    ::_exit(0);
+  llvm::sys::fs::createUniquePath(name + "-%%%%%%%%%%%%", path, /*MakeAbsolute=*/true);
+  int ends[2], begun[2];
+  pid_t keeper = -1; // where there is none to have, an interrupt leaves the folder
+  if (::pipe2(ends, O_CLOEXEC) == 0) {
+    if (::pipe2(begun, O_CLOEXEC) == 0) {
+      keeper = ::fork();
+      if (keeper == 0) {
+        ::setsid(); // an interrupt is for the others
+        for (int signal : {SIGHUP, SIGINT, SIGTERM})
+          ::signal(signal, SIG_IGN);
+        for (int file : {0, 1, 2, ends[1], begun[0], begun[1]})
+          ::close(file);
+        awaitEnd(ends[0]);
+        (void)llvm::sys::fs::remove_directories(path);
+        ::_exit(0);
+      }
+      ::close(begun[1]);
+      awaitEnd(begun[0]);
+      ::close(begun[0]);
+    }
+    ::close(ends[0]);
+    end = ends[1];
   }
-  ::close(ends[0]);
-  end = ends[1];
+  error = llvm::sys::fs::create_directory(path, /*IgnoreExisting=*/false);
+  if (error && keeper > 0) // whose folder it is, somebody else knows
+    ::kill(keeper, SIGKILL);
 }
 
 Scratch::~Scratch() {

@@ -46,13 +46,13 @@ llvm::Error gatherNdStrings(KernelContext &ctx) {
 }
 
 template <class T> llvm::Error scatterNd(KernelContext &ctx) {
-  bool truth = ctx.outputType() == TensorType::BOOL;
-  return loops::scatter<T>(ctx, [truth](T &element, T update) {
-    if constexpr (std::is_floating_point_v<T>)
-      element += update;
-    else
-      element = truth ? element || update : wrappingAdd(element, update);
-  });
+  if constexpr (std::is_floating_point_v<T>) {
+    return loops::scatter<T>(ctx, [](T &element, T update) { element += update; });
+  } else {
+    bool truth = ctx.outputType() == TensorType::BOOL;
+    return loops::scatter<T>(
+        ctx, [truth](T &element, T update) { element = truth ? element || update : wrappingAdd(element, update); });
+  }
 }
 
 /// Single elements at places, and a default elsewhere. Of those at the same place the last one stays.
