@@ -58,7 +58,7 @@ for scheme in int8 int16x8 dynamic weights float16; do
   done
 done | pairs "$scratch/verdicts"
 names=(bert language_model_2sg vision_transformer) done_least=200 small_least=20 every=20 # that have FULLY_CONNECTED
-[[ $what == models ]] && names=(dtln_1 sdpa_composite textcls_wordvec toy_llm_kv_2sig) done_least=140 small_least=50 every=8
+[[ $what == models ]] && names=(dtln_1 sdpa_composite textcls_wordvec toy_llm_kv_2sig) done_least=90 small_least=30 every=12
 for name in "${names[@]}"; do
   printf '%s\0%s\0' blocks "$models/${name}_f32.tflite"
 done | pairs "$scratch/blocks"
