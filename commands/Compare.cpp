@@ -1,7 +1,6 @@
 #include "commands/Agreement.h"
 #include "commands/Command.h"
 #include "commands/Comparison.h"
-#include "commands/JsonOutput.h"
 
 namespace origo::commands {
 
@@ -39,12 +38,7 @@ llvm::Error compareModels(CompareRequest &request, Words words, const Door &door
     runs = std::move(*both);
   }
   door.phase(nullptr);
-  if (request.json) {
-    JsonOutput os;
-    compareJson(*first, *second, runs ? &*runs : nullptr, os);
-  } else {
-    compare(*first, *second, runs ? &*runs : nullptr, llvm::outs());
-  }
+  printComparison(*first, *second, runs ? &*runs : nullptr, request.json);
   return llvm::Error::success();
 }
 

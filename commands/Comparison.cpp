@@ -1,6 +1,7 @@
 #include "commands/Comparison.h"
 
 #include "commands/Files.h"
+#include "commands/JsonOutput.h"
 #include "eval/RandomInput.h"
 #include "eval/RealNumbers.h"
 #include "quantize/Records.h"
@@ -565,7 +566,7 @@ static void printRuns(const RunFacts &runs, llvm::raw_ostream &os) {
     os << "and " << differ - most << " more outputs differ\n";
 }
 
-void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os) {
+static void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os) {
   std::vector<report::Cells> rows;
   auto add = [&](const char *what, std::string a, std::string b, std::string change) {
     rows.push_back({what, std::move(a), std::move(b), std::move(change)});
@@ -586,7 +587,8 @@ void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *
     printRuns(*runs, os);
 }
 
-void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os) {
+static void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs,
+                        llvm::raw_ostream &os) {
   json::OStream out(os, 1);
   // JSON has no infinity.
   auto finite = [](double value) { return std::isfinite(value) ? json::Value(value) : json::Value(nullptr); };
@@ -625,6 +627,13 @@ void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFac
     });
   });
   os << '\n';
+}
+
+void printComparison(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, bool json) {
+  if (!json)
+    return compare(before, after, runs, llvm::outs());
+  JsonOutput os;
+  compareJson(before, after, runs, os);
 }
 
 } // namespace origo::commands

@@ -79,8 +79,7 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
 
 void describe(const ModelFacts &facts, llvm::raw_ostream &os);
 void describeJson(const ModelFacts &facts, llvm::raw_ostream &os);
-/// `runs`: null where nothing was to be run.
-void compare(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
-void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, llvm::raw_ostream &os);
+/// To standard output, for people or as JSON. `runs`: null where nothing was to be run.
+void printComparison(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs, bool json);
 
 } // namespace origo::commands

@@ -18,6 +18,7 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <csignal>
 #include <cstdlib>
 
 namespace origo::tools {
@@ -98,12 +99,7 @@ struct Closing {
     }
     phase(nullptr);
     const commands::ModelFacts &first = before.facts;
-    if (json) {
-      JsonOutput os;
-      commands::compareJson(first, *second, runs ? &*runs : nullptr, os);
-    } else {
-      commands::compare(first, *second, runs ? &*runs : nullptr, llvm::outs());
-    }
+    commands::printComparison(first, *second, runs ? &*runs : nullptr, json);
     bool unpacked = llvm::any_of(first.kinds, [](const auto &kind) { return kind.first == "DEQUANTIZE"; });
     if (unpacked && second->constantBytes > first.constantBytes + first.constantBytes / 4)
       next("\nThe constants grew, for what was unpacked in each run is unpacked in the file now.\n"
@@ -133,7 +129,8 @@ void openPage(const std::string &page) {
   if (llvm::sys::fs::make_absolute(path))
     return;
   std::optional<llvm::StringRef> nothing[] = {"", "", ""};
-  // It outlives the terminal.
+  // It outlives the terminal, which may go before the browser has a session of its own.
+  std::signal(SIGHUP, SIG_IGN);
   llvm::sys::ExecuteNoWait(*program, {*program, path}, std::nullopt, nothing, 0, nullptr, nullptr, nullptr,
                            /*DetachProcess=*/true);
 }

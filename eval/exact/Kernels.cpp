@@ -547,9 +547,14 @@ template <class Index> llvm::Error largestAs(Context &ctx) {
     std::vector<Index> order(length);
     std::iota(order.begin(), order.end(), Index(0));
     auto row = x.slice(at, length);
-    // Doubles are an order, whatever cannot be decided.
-    llvm::stable_sort(order,
-                      [&](Index a, Index b) { return row[a].value > row[b].value && row[a].image != row[b].image; });
+    // Doubles are an order, with NaN at the end; of what is equal but for its double, the first comes first.
+    auto last = std::stable_partition(order.begin(), order.end(), [&](Index i) { return !std::isnan(row[i].value); });
+    std::stable_sort(order.begin(), last, [&](Index a, Index b) { return row[a].value > row[b].value; });
+    for (auto begin = order.begin(); begin != last;) {
+      auto end = std::find_if(begin, last, [&](Index i) { return row[i].image != row[*begin].image; });
+      std::sort(begin, end);
+      begin = end;
+    }
     for (int64_t i = 0; i < k; ++i, ++next) {
       if (i + 1 < length)
         ctx.doubtful |= ctx.math.compare(row[order[i]], row[order[i + 1]]) == Order::Unknown;

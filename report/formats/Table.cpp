@@ -1,7 +1,6 @@
 /// Tables of any make: comma-separated values with a head, or a list of JSON objects. The columns have roles.
 
 #include "report/profile/Damage.h"
-#include "report/profile/FlatJson.h"
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
@@ -164,9 +163,6 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
-/// Rows are large, and moving a million of them takes as long as reading them; a file can promise more than it has.
-constexpr size_t mostReserved = size_t{1} << 20;
-
 /// A row that is being put together from its cells.
 struct RowMaker {
   ProfileRow row;
@@ -271,7 +267,6 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
   // Spreadsheets of languages with a decimal comma separate by semicolons.
   StringRef first = text.split('\n').first;
   char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
-  profile.rows.reserve(std::min(text.count('\n'), mostReserved));
   std::vector<std::optional<Column>> head;
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
@@ -379,46 +374,96 @@ bool isRowList(const json &rows) {
          });
 }
 
-/// The rows of a list of flat objects, of which there may be a million.
-class FlatRows {
+} // namespace
+
+namespace {
+
+/// A list of flat objects, of which there may be a million, row by row. Of anything else, and of whatever is wrong with
+/// it, the reader of whole files tells.
+class FlatRows : public nlohmann::json_sax<json> {
 public:
   FlatRows(const Columns &columns, Profile &profile) : columns(columns), profile(profile) {}
-
-  /// Of what is no such list, and of whatever is wrong with it, the reader of whole files tells.
   bool read(StringRef text) {
-    profile.rows.reserve(std::min(text.count('{'), mostReserved));
-    bool done = forEachFlatObject(text, [&](auto keys, auto values) { return add(keys, values); });
+    bool done = json::sax_parse(text.begin(), text.end(), this) && depth == 0 && isList;
     if (!done)
       profile.rows.clear();
     return done;
   }
-  std::vector<std::string> titles() const { return {allTitles.begin(), allTitles.end()}; }
+  std::vector<std::string> titles() const {
+    std::vector<std::string> all;
+    for (const auto &[name, number] : numbers)
+      all.push_back(name);
+    return all;
+  }
+
+  // What the parser tells; false ends it.
+  bool null() override { return depth == 2; }
+  bool boolean(bool value) override { return cell(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return cell(std::to_string(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return cell(std::to_string(value)); }
+  bool number_float(number_float_t, const string_t &text) override { return cell(text); }
+  bool string(string_t &text) override { return cell(std::move(text)); }
+  bool binary(binary_t &) override { return false; }
+  bool parse_error(size_t, const std::string &, const nlohmann::json::exception &) override { return false; }
+  bool start_array(size_t) override {
+    isList = depth == 0;
+    return ++depth == 1 && isList;
+  }
+  bool end_array() override { return --depth == 0; }
+  bool start_object(size_t) override {
+    keys.clear();
+    seen.clear();
+    cells.clear();
+    keyNames.clear();
+    return ++depth == 2;
+  }
+  bool key(string_t &name) override {
+    unsigned number = allKeys.try_emplace(name, static_cast<unsigned>(allKeys.size())).first->second;
+    if (seen.size() == 64 || llvm::is_contained(seen, number)) // there twice
+      return false;
+    seen.push_back(number);
+    open = name;
+    return true;
+  }
+  bool end_object() override {
+    --depth;
+    if (keys != known || roles.empty()) {
+      // The reader of whole files has the keys in their order.
+      auto found = columns.find(keyNames);
+      if (!found)
+        return llvm::consumeError(found.takeError()), false;
+      roles = std::move(*found);
+      known = keys;
+    }
+    RowMaker maker;
+    for (size_t i = 0; i < cells.size(); ++i)
+      if (roles[i])
+        if (llvm::Error error = maker.take(*roles[i], cells[i]))
+          return llvm::consumeError(std::move(error)), false;
+    if (llvm::Error error = maker.finish(profile))
+      return llvm::consumeError(std::move(error)), false;
+    return true;
+  }
 
 private:
   const Columns &columns;
   Profile &profile;
-  std::set<std::string> allTitles;
-  std::vector<StringRef> known; ///< keys that `roles` are of
+  bool isList = false;
+  unsigned depth = 0;                                   ///< 1 in the list, 2 in a row
+  std::map<std::string, unsigned, std::less<>> numbers; ///< of keys with a value that is not null
+  std::string open;                                     ///< the key whose value comes next
+  std::vector<unsigned> keys, seen, known;              ///< of this row; with null ones; those that `roles` are of
+  std::vector<std::string> cells, keyNames;
   std::vector<std::optional<Column>> roles;
+  std::map<std::string, unsigned, std::less<>> allKeys;
 
-  bool add(llvm::ArrayRef<StringRef> keys, llvm::ArrayRef<StringRef> values) {
-    if (keys != llvm::ArrayRef(known) || roles.empty()) {
-      std::vector<std::string> titles(keys.begin(), keys.end());
-      auto found = columns.find(titles);
-      if (!found)
-        return llvm::consumeError(found.takeError()), false;
-      roles = std::move(*found);
-      known = keys.vec();
-      allTitles.insert(titles.begin(), titles.end());
-    }
-    RowMaker maker;
-    llvm::Error error = llvm::Error::success();
-    for (size_t i = 0; i < values.size() && !error; ++i)
-      if (roles[i])
-        error = maker.take(*roles[i], values[i]);
-    if (!error)
-      error = maker.finish(profile);
-    return !llvm::errorToBool(std::move(error));
+  bool cell(std::string text) {
+    if (depth != 2)
+      return false;
+    keys.push_back(numbers.try_emplace(open, static_cast<unsigned>(numbers.size())).first->second);
+    keyNames.push_back(open);
+    cells.push_back(std::move(text));
+    return true;
   }
 };
 

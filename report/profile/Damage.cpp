@@ -27,7 +27,7 @@ constexpr const char *heads[] = {
     TIME " -> ",                                                     // Arduino's serial monitor
     "\\[ *[0-9]+\\.[0-9]+\\] ?",                                     // kernels
     "\\[?" DATE "[ T]" TIME "\\]?:?( |$)",                           // containers, continuous integration
-    "(DEBUG|INFO|WARNING|ERROR): ",                                  //
+    "(DEBUG|INFO|WARNING|ERROR): ",                                  // Python's logging
     "> ?",                                                           // quoted
 };
 #undef DATE
