@@ -1,16 +1,16 @@
 // usage: run.sh BIN SCRATCH models.mjs networks|models
 // Model files after -O1: the page of each opens, says of each operator, tensor and loss what origin-dump says, and its history ends with
-// the graph of the result. Every second network is taken, of models of few operators every tenth, of those that the tree makes every fortieth;
+// the graph of the result. Every third network is taken, of models of few operators every fifteenth, of those that the tree makes every sixtieth;
 // ORIGO_THOROUGH=1 in the environment takes them all. Samples go with networks.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { launch, open, rest, root, tool } from './browser.mjs';
 
-const [what] = rest, every = what === 'networks' ? 40 : 10;
+const [what] = rest, every = what === 'networks' ? 60 : 15;
 const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
 const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
-const files = all.filter((file, i) => process.env.ORIGO_THOROUGH === '1' || i % (/^(mini|recipes)\//.test(file.slice(folder.length + 1)) ? every : 2) === 0);
+const files = all.filter((file, i) => process.env.ORIGO_THOROUGH === '1' || i % (/^(mini|recipes)\//.test(file.slice(folder.length + 1)) ? every : 3) === 0);
 const refused = readFileSync(`${root}/docs/refused-models.md`, 'utf8');
 const browser = await launch(), here = process.cwd();
 let models = 0, operators = 0, failed = 0, rewrites = 0, historyBytes = 0;
