@@ -413,6 +413,29 @@ def liars(networks, folder, failed):
         failed("wrong constants are not named")
 
 
+def rescaled(networks, folder, failed):
+    """Another program has scaled channels, and the weights of who uses them make up for it: no fault, and all of it is found."""
+    drawn = 0
+    for source in sorted(networks.glob("*.tflite")):
+        for seed in range(2):
+            pair = Pair(source.stem, source, Path(folder))
+            pair.forgotten = pair.folder / "rescaled.tflite"
+            if run(BIN / "forget", source, pair.forgotten, seed, "rescale").returncode:
+                continue  # no operator has such a user
+            drawn += 1
+            if not pair.infer() or pair.status != 0:
+                failed(f"rescaled {source.stem} {seed}: {pair.said[:400]}")
+                continue
+            kinds = [step for _, row in tensor_rows(pair.found).values() for each in row.get("relations", []) for step in each["steps"]]
+            if not any("scaled" in step or "affine" in step for step in kinds):
+                failed(f"rescaled {source.stem} {seed}: no relation has a factor")
+            if "ok" not in pair.checked():
+                failed(f"rescaled {source.stem} {seed}: {pair.checked()[:300]}")
+    print(f"{drawn} rescaled networks")
+    if drawn < 20:
+        failed("too few networks can be rescaled")
+
+
 def handed_on(model, operators):
     """These, and what reads what they only move: whose result is the first that is off."""
     found, work = set(), list(operators)
@@ -699,6 +722,7 @@ def main():
             judge("graphs", others, failed)
             folder = work
             liars(folders[0], folder, failed)
+            rescaled(folders[0], folder, failed)
             dropped(folders[0], folder, failed)
             lies(folders[0], folder, failed)
             repaired(folders[0], folder, failed)

@@ -28,15 +28,19 @@ bool InferSearch::hasOtherConstant(const Operator &op, const Operator &like) con
           (known->source != like.operand(i) && !onlyStoredOtherwise(*known->source, *like.operand(i))))
         return false;
     }
+  auto hasFactor = [&](const Value *value) {
+    const FoundTensor *known = value && !constantBehind(value) ? find(*value) : nullptr;
+    return known && isRescaled(*known);
+  };
+  const bool makesUp = llvm::any_of(op.results(), hasFactor) ||
+                       llvm::any_of(op.operands(), [&](const Use &use) { return hasFactor(use.get()); });
   for (unsigned i = 0; i < op.numOperands(); ++i) {
     const Value *mine = op.operand(i), *theirs = like.operand(i), *constant = constantBehind(mine);
     if (!constant || !isReal(*mine) || !theirs || dependsOnInputs(*theirs) ||
         mine->elementCount() != theirs->elementCount() || mine->elementCount() == 0 || !numbersOfSource(*theirs))
       continue;
     const FoundTensor *known = find(*constant);
-    if (!known || !known->source || llvm::any_of(known->steps, [](const Step &step) {
-          return step.kind == Step::Affine || step.kind == Step::Scaled;
-        }))
+    if (!known || !known->source || (isRescaled(*known) && !makesUp))
       return true;
   }
   return false;

@@ -84,6 +84,49 @@ static llvm::Error checkEarlier(const OriginMap *earlier, const OriginMap &map) 
                    hex(earlier->source.content).substr(0, 16) + "…");
 }
 
+namespace {
+/// A model and the file that it was read from.
+struct Side {
+  const Model &model;
+  const ModelView &file;
+};
+} // namespace
+
+/// Writes what a search has found into a map, up to what the laws say cannot be: first nothing of the earlier map is
+/// said, then nothing of movements that traded places, at last nothing of the operators themselves. The violations that
+/// are left.
+static std::vector<Violation> writeLawfully(const InferSearch &search, Side source, Side result,
+                                            const EarlierMap *earlier, Inferred &made) {
+  struct Attempt {
+    bool rows, fates; ///< of the earlier map are kept
+    bool careful;     ///< movements have traded no places
+  };
+  std::set<int64_t> doubted;
+  constexpr Attempt last{false, false, true};
+  const OriginMap bare = made.map;
+  std::vector<Violation> violations;
+  for (Attempt attempt :
+       {Attempt{true, true, false}, {true, false, false}, {false, false, false}, last, last, last, last}) {
+    const EarlierMap *kept = attempt.rows ? earlier : nullptr;
+    if (attempt.rows && !kept)
+      continue;
+    made.map = bare;
+    made.coverage = {};
+    made.doubts.clear();
+    InferredMap(search, source.model, result.model, made.map, made.coverage, made.doubts, kept, attempt.fates,
+                attempt.careful, doubted)
+        .run();
+    std::vector<std::string> skipped;
+    violations = check(made.map, result.file, &source.file, skipped);
+    if (violations.empty())
+      break;
+    for (const Violation &one : violations)
+      if (attempt.careful && one.written >= 0)
+        doubted.insert(one.written);
+  }
+  return violations;
+}
+
 static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &sourceFile, Imported &result,
                                              const ModelView &resultFile, const InferOptions &options) {
   for (auto [model, file] : {std::pair(&source, &sourceFile), std::pair(&result, &resultFile)})
@@ -122,52 +165,36 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
   std::optional<EarlierMap> earlier;
   if (options.earlier)
     earlier.emplace(*options.earlier, map.source, map.target);
-  auto unrelated = [&] { return made.coverage.related * 5 < made.coverage.live; };
-  std::vector<Violation> violations;
   const OriginMap bare = map;
-  for (bool otherNumbers : {false, true}) {
-    InferSearch search(*source.model, *result.model, options, earlier ? &*earlier : nullptr, otherNumbers);
+  auto isRelated = [](const Inferred &made) { return made.coverage.related * 5 >= made.coverage.live; };
+  std::vector<Violation> violations;
+  for (auto numbers : {InferNumbers::Same, InferNumbers::Rescaled, InferNumbers::Other}) {
+    const bool isOther = numbers == InferNumbers::Other;
+    if (isOther ? isRelated(made) : numbers == InferNumbers::Rescaled && !made.coverage.tensors.unknown && !made.first)
+      continue;
+    InferSearch search(*source.model, *result.model, options, earlier ? &*earlier : nullptr, numbers);
     if (llvm::Error error = search.run())
       return error;
-    // What the laws say cannot be is not said: first nothing of the earlier map, then of movements that traded places,
-    // at last of the operators themselves.
-    struct Attempt {
-      bool rows, fates; ///< of the earlier map are kept
-      bool careful;     ///< movements have traded no places
-    };
-    std::set<int64_t> doubted;
-    constexpr Attempt last{false, false, true};
-    for (Attempt attempt :
-         {Attempt{true, true, false}, {true, false, false}, {false, false, false}, last, last, last, last}) {
-      const EarlierMap *kept = attempt.rows && earlier ? &*earlier : nullptr;
-      if (attempt.rows && !kept)
-        continue;
-      map = bare;
-      made.coverage = {};
-      made.doubts.clear();
-      InferredMap(search, *source.model, *result.model, map, made.coverage, made.doubts, kept, attempt.fates,
-                  attempt.careful, doubted)
-          .run();
-      std::vector<std::string> skipped;
-      violations = check(map, resultFile, &sourceFile, skipped);
-      if (violations.empty())
-        break;
-      for (const Violation &one : violations)
-        if (attempt.careful && one.written >= 0)
-          doubted.insert(one.written);
-    }
-    if (!made.first)
-      made.first = search.first;
-    made.notes = search.notes;
-    if (!unrelated()) {
-      if (otherNumbers)
-        made.notes.push_back(
-            "the two have other numbers in their constants: they are related by structure, and nothing "
-            "is proved");
-      break;
-    }
+    Inferred next;
+    next.map = bare;
+    std::vector<Violation> broken = writeLawfully(search, {*source.model, sourceFile}, {*result.model, resultFile},
+                                                  earlier ? &*earlier : nullptr, next);
+    // That tensors are rescaled is said where it explains all that is otherwise to blame.
+    if (numbers == InferNumbers::Rescaled && (search.first || !broken.empty() || !search.agreesWithRescaled() ||
+                                              next.coverage.tensors.unknown > 0 || !isRelated(next)))
+      continue;
+    if (isOther && made.first)
+      next.first = made.first;
+    else
+      next.first = search.first;
+    next.notes = search.notes;
+    if (isOther && isRelated(next))
+      next.notes.push_back("the two have other numbers in their constants: they are related by structure, and nothing "
+                           "is proved");
+    made = std::move(next);
+    violations = std::move(broken);
   }
-  if (unrelated())
+  if (!isRelated(made))
     return makeError("the models are not related: of " + llvm::Twine(made.coverage.live) +
                      " computed tensors that can be told apart, " + llvm::Twine(made.coverage.related) +
                      " are tensors of the source");

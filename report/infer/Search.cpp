@@ -243,6 +243,8 @@ void InferSearch::visit(const Operator &op) {
   for (unsigned i = 0; i < op.numOperands(); ++i)
     if (const Value *value = op.operand(i); constantBehind(value) && isReal(*value))
       findConstant(op, i, near);
+  if (mayRescale)
+    findRescaledConstants(op, near.operators, {});
   for (const Value *value : op.results())
     if (value) {
       FoundTensor &known = found[value];
@@ -289,6 +291,8 @@ void InferSearch::visit(const Operator &op) {
           found[value] = std::move(before);
         }
       }
+      if (mayRescale && !found[value].source)
+        chooseRescaled(op, *value, *made, near, loose);
       if (const Value *source = found[value].source; source && source->producer())
         findListed(op, *source->producer());
       FoundTensor &known = found[value];

@@ -28,16 +28,23 @@ struct FoundTensor {
   std::optional<RealTensor> numbers = {};          ///< likewise, from the source's numbers
 };
 
+/// What the numbers of two related models may be.
+enum class InferNumbers : uint8_t {
+  Same,     ///< what computes something else is to blame
+  Rescaled, ///< tensors may be those of the source times a factor, of all or by channel
+  Other,    ///< what has other constants is related by structure, and nothing is said of its numbers
+};
+
 /// The search through both graphs, forward from what they are given. What an operator of the result makes of the
 /// source's own numbers is looked for among the tensors of the source that lie behind those, nearest first; so the
 /// search is linear, and rounding neither hides nor adds up.
 class InferSearch {
 public:
-  /// `otherNumbers`: what has other constants is related by structure, and nothing is said of its numbers.
   /// `earlier` decides between what is equal; null: nobody does.
   InferSearch(Model &source, Model &result, const InferOptions &options, const EarlierMap *earlier,
-              bool otherNumbers = false)
-      : source(source), result(result), options(options), earlier(earlier), otherNumbers(otherNumbers) {}
+              InferNumbers numbers = InferNumbers::Same)
+      : source(source), result(result), options(options), earlier(earlier),
+        mayRescale(numbers == InferNumbers::Rescaled), otherNumbers(numbers == InferNumbers::Other) {}
   llvm::Error run();
 
   const FoundTensor *find(const Value &value) const {
@@ -55,6 +62,8 @@ public:
              other->producer()->code == known.source->producer()->code;
     });
   }
+  /// Do those who use a tensor that is rescaled make up for it, up to the outputs?
+  bool agreesWithRescaled() const;
   /// Does the source compute the same number everywhere there?
   bool isFlat(const Value &value) const {
     const RealTensor *numbers = numbersOfSource(value);
@@ -68,7 +77,7 @@ private:
   Model &source, &result;
   const InferOptions &options;
   const EarlierMap *earlier;
-  const bool otherNumbers;
+  const bool mayRescale, otherNumbers;
   std::optional<eval::Session> session;
   llvm::DenseMap<const Value *, FoundTensor> found;
   llvm::DenseMap<const Subgraph *, const Subgraph *> paired;
@@ -127,6 +136,9 @@ private:
   void completeSource(uint32_t seed);
   bool choose(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, bool asStored,
               double loose);
+  std::vector<Step> factorsOf(const Operator &op, bool computed) const;
+  void findRescaledConstants(const Operator &op, llvm::ArrayRef<const Operator *> likes, llvm::ArrayRef<Step> made);
+  bool chooseRescaled(const Operator &op, const Value &value, const RealTensor &made, const Nearby &near, double loose);
   bool isMadeAtOnce(const Value &candidate, const Nearby &near) const;
   void repair(const Operator &op);
   bool hasOtherConstant(const Operator &op, const Operator &like) const;
@@ -150,6 +162,8 @@ std::vector<InferOptions> otherOrders(const Model &source, const Model &result, 
 /// elements.
 std::optional<std::vector<Step>> stepsOfShapes(llvm::ArrayRef<int32_t> from, llvm::ArrayRef<int32_t> to);
 
+/// Is it a tensor of the source times a factor, of all or by channel?
+bool isRescaled(const FoundTensor &known);
 /// Is an operator that activation function?
 bool isActivation(const Operator &op, circle::ActivationFunctionType activation);
 /// Is one made of the other by storing its numbers otherwise?

@@ -1,10 +1,13 @@
 // Writes a model as a program does that keeps no origins: without its map, with numbers in the place of names,
 // operators in another topological order, tensors in another order. Prints where each operator and tensor was.
 //
-// usage: forget MODEL OUTPUT SEED [spoil]      spoil: besides, one constant is wrong by 1 % in a channel
+// usage: forget MODEL OUTPUT SEED [spoil | rescale]
+// spoil: besides, one constant is wrong by 1 % in a channel; rescale: some tensors are the source's times a factor for
+// each channel, or for all, which the weights of their user make up for
 
 #include "export/Export.h"
 #include "import/Import.h"
+#include "ir/Activation.h"
 #include "ir/ConstantView.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -111,6 +114,77 @@ const Value *spoil(Model &model, Random &random) {
   return any ? &value : nullptr;
 }
 
+/// The axes of the results and of the operands in weights; none: the operator has no weights.
+struct WeightAxes {
+  int results = -1, operands = -1;
+};
+WeightAxes axesOf(const Operator &op) {
+  switch (op.code) {
+  case BuiltinOperator::CONV_2D:
+    return {0, 3};
+  case BuiltinOperator::DEPTHWISE_CONV_2D:
+    return {3, 3};
+  case BuiltinOperator::FULLY_CONNECTED:
+    return {0, 1};
+  default:
+    return {};
+  }
+}
+
+/// The operand is a float constant of this operator alone.
+bool isOwnConstant(const Operator &op, unsigned operand) {
+  const Value *value = operand < op.numOperands() ? op.operand(operand) : nullptr;
+  return value && value->isConstant() && value->type == TensorType::FLOAT32 && !value->sparsity() && value->hasOneUse();
+}
+
+void scale(Model &model, Value &value, int axis, llvm::ArrayRef<float> factors) {
+  size_t inner = 1;
+  for (int i = axis + 1; i < static_cast<int>(value.rank()); ++i)
+    inner *= static_cast<size_t>(value.shape[static_cast<size_t>(i)]);
+  std::string bytes(reinterpret_cast<const char *>(value.payload().bytes().data()), value.payload().size());
+  for (size_t i = 0; i < bytes.size() / 4; ++i) {
+    float x;
+    std::memcpy(&x, &bytes[4 * i], 4);
+    x *= factors[i / inner % factors.size()];
+    std::memcpy(&bytes[4 * i], &x, 4);
+  }
+  value.buffer = &model.addBuffer(Payload::owned(std::move(bytes)));
+}
+
+/// Scales what some operators with weights make, where an operator with weights is all that uses it. How many.
+unsigned rescale(Model &model, Random &random) {
+  unsigned rescaled = 0;
+  for (Operator &op : model.subgraphs[0]->operators) {
+    WeightAxes axes = axesOf(op);
+    auto activation = axes.results < 0 ? circle::ActivationFunctionType::TANH : activationOf(op);
+    if ((activation != circle::ActivationFunctionType::NONE && activation != circle::ActivationFunctionType::RELU) ||
+        !isOwnConstant(op, 1) || (op.numOperands() > 2 && op.operand(2) && !isOwnConstant(op, 2)) ||
+        !op.result()->hasOneUse() || llvm::is_contained(model.subgraphs[0]->outputs, op.result()))
+      continue;
+    Operator *user = nullptr;
+    op.result()->forEachUse([&](const Use &use) { user = use.user(); });
+    WeightAxes its = user ? axesOf(*user) : WeightAxes{};
+    if (its.operands < 0 || user->operand(0) != op.result() || !isOwnConstant(*user, 1) ||
+        (user->code == BuiltinOperator::DEPTHWISE_CONV_2D && user->operand(1)->shape[3] != op.result()->shape.back()) ||
+        (rescaled && random() % 2))
+      continue;
+    auto channels = static_cast<size_t>(op.operand(1)->shape[static_cast<size_t>(axes.results)]);
+    if (channels != static_cast<size_t>(user->operand(1)->shape[static_cast<size_t>(its.operands)]))
+      continue;
+    std::vector<float> factors(random() % 3 ? channels : 1), inverse;
+    for (float &factor : factors)
+      factor = std::exp2(static_cast<float>(random() % 1024) / 512 - 1);
+    for (float factor : factors)
+      inverse.push_back(1 / factor);
+    scale(model, *op.operand(1), axes.results, factors);
+    if (op.numOperands() > 2 && op.operand(2))
+      scale(model, *op.operand(2), 0, factors);
+    scale(model, *user->operand(1), its.operands, inverse);
+    ++rescaled;
+  }
+  return rescaled;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -127,8 +201,9 @@ int main(int argc, char **argv) {
   Random random(static_cast<uint32_t>(std::strtoul(argv[3], nullptr, 10)));
   model.number();
   Random spoiler(random() + 1); // so that order and names are those of the same seed without
-  const Value *spoilt = argc > 4 ? spoil(model, spoiler) : nullptr;
-  if (argc > 4 && !spoilt)
+  const llvm::StringRef how = argc > 4 ? argv[4] : "";
+  const Value *spoilt = how == "spoil" ? spoil(model, spoiler) : nullptr;
+  if (how == "spoil" ? !spoilt : how == "rescale" && !rescale(model, spoiler))
     return 3;
   std::vector<std::vector<const Operator *>> operators;
   llvm::DenseMap<const void *, unsigned> before;
