@@ -186,7 +186,8 @@ void origin::checkLedger(CheckContext &context) {
 
   if (!context.source)
     return;
-  checkPlaces(context);
+  if (!context.inferredOnce())
+    checkPlaces(context);
   checkOutputs(context);
   std::vector<bool> used = usedTensors(*context.source);
   for (const MapLedgerRow &row : map.ledger)

@@ -54,7 +54,8 @@ class Checker:
         if self.inferred:
             self.evidence()
         self.makers()
-        self.parents()
+        if not self.inferred_once:
+            self.parents()
         self.converted()
         self.living()
         self.neighbours()
@@ -226,12 +227,12 @@ class Checker:
             return
         if reason not in REASONS:
             self.add(1, f"operator {number} is synthetic for no known reason")
-        elif self.target.operators[number].name not in BRIDGES.get(reason, ()):
+        elif not self.inferred_once and self.target.operators[number].name not in BRIDGES.get(reason, ()):
             self.add(1, f"operator {number} is no {reason}")
 
     def out_of_order(self, row, *keys):
         lineages = [[one[key] for key in keys] for one in row.get("lineages", [])]
-        return any(a >= b for a, b in zip(lineages, lineages[1:]))
+        return not self.inferred and any(a >= b for a, b in zip(lineages, lineages[1:]))
 
     def operator_lineages(self, number, row):
         lineages = row.get("lineages", [])
@@ -353,7 +354,7 @@ class Checker:
             self.add(8, f"{what} is {fate}, and leads " + ("somewhere" if leads else "nowhere"))
         if is_tensor and fate == "dead" and self.is_kept_output(i):
             self.add(8, f"{what} is an output of the model, and dead")
-        if is_tensor:
+        if is_tensor and not self.inferred_once:
             self.places(i, row)
         if fate == "elsewhere" and not (row.get("part") or {}).get("file"):
             self.add(8, f"{what} is in another part, and nobody knows in which")
@@ -474,6 +475,8 @@ class Checker:
     # Law 8: what is computed from something inexact is not exact.
 
     def exactness(self):
+        if self.inferred:
+            return
         inexact = [bool(row.get("inexact")) for row in self.tensor_rows]
         for g in range(len(self.target.graphs)):
             inputs = [i for i in self.target.graph_inputs(g) if i >= 0]
@@ -712,6 +715,8 @@ class Checker:
         return self.source.operands_and_called(user)
 
     def living(self):
+        if self.inferred_once:
+            return
         needed = self.needed()
         for user in range(len(self.source.operators)):
             row = self.gone[False].get(user)
@@ -965,6 +970,8 @@ class Checker:
     # Law 11: neighbours keep their order.
 
     def neighbours(self):
+        if self.inferred_once:
+            return
         self.fronts = {}
         made = {}
         for number, row in enumerate(self.tensor_rows):
