@@ -174,7 +174,7 @@ struct Case {
   std::vector<Violation> violations() const {
     std::vector<std::string> skipped;
     auto found = check(map, target.view(), &source.view(), skipped);
-    EXPECT_TRUE(map.target.laws < 12 || skipped.empty() ||
+    EXPECT_TRUE(map.target.laws < 13 || skipped.empty() ||
                 llvm::any_of(found, [](const Violation &v) { return v.law == 4; }));
     return found;
   }

@@ -37,7 +37,7 @@ TEST(OriginCheck, RefusesWrongTypes) {
 /// y = neg(exp(x)), and exp(x) is a result too. Where neg reads x, all that the other laws ask for is there.
 TEST(OriginCheck, NeighboursKeepTheirOrder) {
   for (bool lies : {false, true})
-    for (uint32_t laws : {10u, 11u}) {
+    for (uint32_t laws : {0u, 13u}) { // which whoever writes the map may write, too
       Graph source{{{"x", {4}}, {"e", {4}}, {"y", {4}}},
                    {{BuiltinOperator::EXP, {0}, {1}}, {BuiltinOperator::NEG, {1}, {2}}},
                    {0},
@@ -51,7 +51,7 @@ TEST(OriginCheck, NeighboursKeepTheirOrder) {
         c.tensor(tensor).relations = {same(tensor)};
       c.map.target.laws = laws;
       auto violations = c.violations();
-      ASSERT_EQ(violations.size(), lies && laws == 11 ? 1u : 0u) << words(violations);
+      ASSERT_EQ(violations.size(), lies ? 1u : 0u) << words(violations);
       if (!violations.empty()) {
         EXPECT_EQ(violations[0].law, 11);
       }
@@ -87,7 +87,7 @@ TEST(OriginCheck, WhatChangedPlacesSaysSo) {
     return !text.empty();
   };
   EXPECT_FALSE(lawsBroken(12, {{{0}, {}, {}}}));
-  EXPECT_FALSE(lawsBroken(11, {})) << "a run that did not know that it is asked for";
+  EXPECT_TRUE(lawsBroken(11, {})) << "a run that did not tell: nothing shows that it is true";
   EXPECT_TRUE(lawsBroken(12, {})) << "an entry is left out";
   EXPECT_TRUE(lawsBroken(12, {{{0}, {1}, {}}})) << "what was not in front";
   EXPECT_TRUE(lawsBroken(12, {{{0}, {}, {1}}})) << "what is in front still";
@@ -144,7 +144,7 @@ TEST(OriginCheck, WhatIsInexactIsInherited) {
   EXPECT_TRUE(lawsBroken(true, true, false)) << "exact behind what is not";
   EXPECT_TRUE(lawsBroken(false, false, true)) << "from nowhere";
   EXPECT_TRUE(lawsBroken(false, true, true)) << "exact and not";
-  EXPECT_FALSE(lawsBroken(true, true, false, 12)) << "a run that did not tell";
+  EXPECT_TRUE(lawsBroken(true, true, false, 12)) << "whatever laws the map has";
 }
 
 /// A scale goes behind a sum where all that is added up is scaled.
@@ -195,10 +195,6 @@ TEST(OriginCheck, WhatTheEleventhLawBrought) {
     copy.map = c.map;
     expectRefused(lie, std::move(copy));
   }
-  Case before = optimised();
-  before.op(3).syntheticReason = "layout-bridge";
-  before.map.target.laws = 10;
-  EXPECT_EQ(words(before.violations()), "") << "a run that did not know the law";
 }
 
 TEST(OriginCheck, LineagesAreInOrder) {

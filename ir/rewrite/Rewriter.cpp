@@ -489,7 +489,7 @@ void Rewriter::mergeEqualConstants(llvm::StringRef passName) {
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
 /// nothing here, and something in an operator that was made of it for another user. Where the result equals another
 /// tensor as well, that one is without this work, and has a lineage of its own. That it is another one but for some
-/// steps goes unsaid where that one itself is there.
+/// steps goes unsaid where that one itself is there. What was an identity is looked through.
 void Rewriter::claimWork() {
   std::vector<bool> live = lineage::liveOperators(model), whole(model.sourceTensors);
   for (auto &graph : model.subgraphs)
@@ -497,6 +497,21 @@ void Rewriter::claimWork() {
       for (const Relation &relation : value->relations)
         if (relation.steps == 0)
           whole[relation.tensor] = true;
+  std::vector<bool> identity(model.sourceOperators);
+  for (const Tombstone &row : model.tombstones)
+    if (!row.ofTensors && row.fate == Fate::Identity)
+      model.sets.forEach(row.ids, [&](uint32_t id) { identity[id] = !live[id]; });
+  auto makerOf = [&](uint32_t tensor) {
+    int32_t maker = model.sourceGraph.producer(tensor);
+    for (unsigned length = 0; length < 64 && maker >= 0 && identity[maker]; ++length) {
+      llvm::SmallVector<int32_t, 2> before; // of several operands that are computed, nobody knows which
+      for (int32_t operand : model.sourceGraph.operands(maker))
+        if (int32_t producer = operand < 0 ? -1 : model.sourceGraph.producer(operand); producer >= 0)
+          before.push_back(producer);
+      maker = before.size() == 1 ? before.front() : -1;
+    }
+    return maker;
+  };
   for (auto &graph : model.subgraphs)
     for (Operator &op : graph->operators)
       for (Value *result : op.results()) {
@@ -504,7 +519,7 @@ void Rewriter::claimWork() {
         std::optional<uint32_t> kept; // the lineage of the last one that stays in its own: they are sorted by it
         for (size_t i = 0; i < relations; ++i) {
           Relation &relation = result->relations[i];
-          int32_t maker = model.sourceGraph.producer(relation.tensor);
+          int32_t maker = relation.steps == 0 ? makerOf(relation.tensor) : model.sourceGraph.producer(relation.tensor);
           bool apart =
               kept == relation.lineage || (i + 1 < relations && result->relations[i + 1].lineage == relation.lineage);
           if (maker < 0 || op.origins.empty() || static_cast<size_t>(maker) >= live.size() || !live[maker] ||

@@ -67,7 +67,4 @@ private:
 
 } // namespace
 
-void origin::checkExact(CheckContext &context) {
-  if (context.map.target.laws >= 13)
-    ExactCheck(context).run();
-}
+void origin::checkExact(CheckContext &context) { ExactCheck(context).run(); }

@@ -186,7 +186,7 @@ void origin::checkLedger(CheckContext &context) {
 
   if (!context.source)
     return;
-  if (context.allKnew(11))
+  if (!context.inferredOnce())
     checkPlaces(context);
   checkOutputs(context);
   std::vector<bool> used = usedTensors(*context.source);

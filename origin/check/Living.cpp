@@ -15,8 +15,7 @@ namespace {
 
 class Living {
 public:
-  explicit Living(CheckContext &context)
-      : context(context), file(*context.source), inputs(inputLists(file)), known(knownRuns(context.map)) {}
+  explicit Living(CheckContext &context) : context(context), file(*context.source), inputs(inputLists(file)) {}
 
   void run() {
     findGivenShapes();
@@ -28,15 +27,12 @@ public:
       checkReason(row);
   }
 
-  bool judges(const MapLedgerRow &row) const { return row.run < known; }
-
 private:
   CheckContext &context;
   const FileGraph &file;
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
   llvm::DenseSet<uint64_t> given; ///< inputs of the source that are open there, and have a shape in the written file
-  uint32_t known; ///< the first of the runs that did not know the law; it and all after it are not judged
 
   /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.
   void findGivenShapes() {
@@ -64,14 +60,6 @@ private:
             lists[op].push_back(file.tensorId(file.subgraphs[callee], index));
     }
     return lists;
-  }
-
-  /// What one run leaves out, later ones cannot know.
-  static uint32_t knownRuns(const OriginMap &map) {
-    uint32_t run = 0;
-    while (run < map.chain.size() && map.chain[run].laws >= 10)
-      ++run;
-    return run == map.chain.size() && map.target.laws >= 10 ? run + 1 : run;
   }
 
   bool lives(uint32_t op) const {
@@ -134,7 +122,7 @@ private:
     for (uint32_t operand = 0; operand < inputs[user].size(); ++operand) {
       int32_t tensor = inputs[user][operand];
       const MapLedgerRow *death = tensor < 0 ? nullptr : deathOf(tensor);
-      if (!death || !judges(*death))
+      if (!death)
         continue;
       auto rows = context.map.unneededOf(death->isTensor, death->id);
       if (std::ranges::none_of(rows, [&](auto &row) { return row.user == user && row.operand == operand; }))
@@ -375,17 +363,4 @@ private:
 
 } // namespace
 
-void origin::checkLiving(CheckContext &context, std::vector<std::string> &skipped) {
-  Living living(context);
-  living.run();
-  size_t ofOne = 0, before = 0;
-  for (const MapLedgerRow &row : context.map.ledger)
-    if (row.fate == "dead" && !living.judges(row))
-      ++(row.pass == "ONE_op_table" ? ofOne : before);
-  if (ofOne)
-    skipped.push_back("law 10 (nothing dies under the living) for " + std::to_string(ofOne) +
-                      " operators that ONE_op_table has lost");
-  if (before)
-    skipped.push_back("law 10 (nothing dies under the living) for " + std::to_string(before) +
-                      " rows of the ledger from runs that did not know it");
-}
+void origin::checkLiving(CheckContext &context) { Living(context).run(); }

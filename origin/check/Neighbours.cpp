@@ -70,7 +70,6 @@ private:
   const FileGraph &source, &target;
   SourceOrder order;                                   ///< of the written file
   std::vector<std::vector<uint32_t>> carriers, folded; ///< by source operator; the latter have it in a constant
-  const bool tellsMoved = context.allKnew(12);
   /// Group: twice the source operator, and 1 if constants count; row: operator of the written file.
   std::vector<SourceOrder::Question> questions;
 
@@ -82,9 +81,8 @@ private:
       if (before < 0 || !context.liveOperator[before] || holds(row.origins, before))
         return;
       bool isNext = before == source.producer[tensor];
-      bool told = isNext && tells(op, maker, before), need = isNext && tellsMoved;
-      bool constantsCount = !need || !movesData(before);
-      if (!told && (need || !mayTrade(before, maker)) && !isSurelyInFront(before, op, constantsCount))
+      bool told = isNext && tells(op, maker, before), constantsCount = !isNext || !movesData(before);
+      if (!told && (isNext || !mayTrade(before, maker)) && !isSurelyInFront(before, op, constantsCount))
         questions.push_back({2 * static_cast<uint32_t>(before) + constantsCount, op});
     });
   }
@@ -274,7 +272,4 @@ private:
 
 } // namespace
 
-void origin::checkNeighbours(CheckContext &context) {
-  if (context.allKnew(11))
-    NeighbourCheck(context).run();
-}
+void origin::checkNeighbours(CheckContext &context) { NeighbourCheck(context).run(); }

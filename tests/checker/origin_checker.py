@@ -35,7 +35,6 @@ class Checker:
         self.violations = []
         self.inferred = bool(self.map["target"].get("inferred"))
         self.inferred_once = self.inferred or any(each.get("inferred") for each in self.map["chain"])
-        self.knows = lambda laws: all(each.get("laws", 0) >= laws for each in [*self.map["chain"], self.map["target"]])
 
     def add(self, law, text):
         self.violations.append((law, text))
@@ -55,7 +54,8 @@ class Checker:
         if self.inferred:
             self.evidence()
         self.makers()
-        self.parents()
+        if not self.inferred_once:
+            self.parents()
         self.converted()
         self.living()
         self.neighbours()
@@ -227,12 +227,12 @@ class Checker:
             return
         if reason not in REASONS:
             self.add(1, f"operator {number} is synthetic for no known reason")
-        elif self.knows(11) and self.target.operators[number].name not in BRIDGES.get(reason, ()):
+        elif not self.inferred_once and self.target.operators[number].name not in BRIDGES.get(reason, ()):
             self.add(1, f"operator {number} is no {reason}")
 
     def out_of_order(self, row, *keys):
         lineages = [[one[key] for key in keys] for one in row.get("lineages", [])]
-        return self.map["target"].get("laws", 0) >= 13 and any(a >= b for a, b in zip(lineages, lineages[1:]))
+        return not self.inferred and any(a >= b for a, b in zip(lineages, lineages[1:]))
 
     def operator_lineages(self, number, row):
         lineages = row.get("lineages", [])
@@ -354,7 +354,7 @@ class Checker:
             self.add(8, f"{what} is {fate}, and leads " + ("somewhere" if leads else "nowhere"))
         if is_tensor and fate == "dead" and self.is_kept_output(i):
             self.add(8, f"{what} is an output of the model, and dead")
-        if is_tensor and self.knows(11):
+        if is_tensor and not self.inferred_once:
             self.places(i, row)
         if fate == "elsewhere" and not (row.get("part") or {}).get("file"):
             self.add(8, f"{what} is in another part, and nobody knows in which")
@@ -475,7 +475,7 @@ class Checker:
     # Law 8: what is computed from something inexact is not exact.
 
     def exactness(self):
-        if self.map["target"].get("laws", 0) < 13:
+        if self.inferred:
             return
         inexact = [bool(row.get("inexact")) for row in self.tensor_rows]
         for g in range(len(self.target.graphs)):
@@ -624,8 +624,6 @@ class Checker:
     # Law 7: no invented parents, where the page lets nothing trade places.
 
     def parents(self):
-        if not self.knows(12):
-            return  # equals that became one and what changed places are not told
         for number, row in enumerate(self.operator_rows):
             if not row["origins"] or self.moves(self.target.operators[number]):
                 continue
@@ -713,19 +711,12 @@ class Checker:
 
     # Law 10: nothing dies under the living.
 
-    def judged_runs(self):
-        runs = 0
-        for entry in self.map["chain"]:
-            if entry.get("laws", 0) < 10:
-                return runs
-            runs += 1
-        return runs + 1 if self.map["target"].get("laws", 0) >= 10 else runs
-
     def inputs_of(self, user):
         return self.source.operands_and_called(user)
 
     def living(self):
-        judged = self.judged_runs()
+        if self.inferred_once:
+            return
         needed = self.needed()
         for user in range(len(self.source.operators)):
             row = self.gone[False].get(user)
@@ -740,7 +731,7 @@ class Checker:
                 death = self.gone[True].get(tensor) if is_tensor else self.gone[False].get(maker)
                 if is_tensor and self.source.kind_of(tensor) != "constant":
                     continue
-                if not death or death["fate"] != "dead" or death["run"] >= judged:
+                if not death or death["fate"] != "dead":
                     continue
                 if (is_tensor, tensor if is_tensor else maker, user, position) not in self.unneeded:
                     self.add(10, f"source {'tensor' if is_tensor else 'operator'} {tensor if is_tensor else maker} is"
@@ -979,7 +970,7 @@ class Checker:
     # Law 11: neighbours keep their order.
 
     def neighbours(self):
-        if not self.knows(11):
+        if self.inferred_once:
             return
         self.fronts = {}
         made = {}
@@ -991,7 +982,6 @@ class Checker:
             for origin in row["origins"]:
                 carriers.setdefault(origin, set()).add(number)
         self.moved_past()
-        tells_moved = self.knows(12)
         for user in range(len(self.source.operators)):
             if user not in carriers:
                 continue
@@ -1001,14 +991,14 @@ class Checker:
                     continue
                 trades = self.may_trade(maker, user)
                 direct = maker == self.source.producer[tensor]
-                if trades and not (tells_moved and direct):
+                if trades and not direct:
                     continue
                 for result in self.source.results[user]:
                     for number in made.get(result, []):
                         producer = self.target.producer[number]
                         told = direct and producer >= 0 and self.tells_moved(producer, user, maker)
                         if producer >= 0 and user in self.origins_all(producer) and not told and \
-                                not self.is_in_front(producer, maker, not (tells_moved and direct and self.moves_data(maker))):
+                                not self.is_in_front(producer, maker, not (direct and self.moves_data(maker))):
                             self.add(11, f"source operator {user} reads what {maker} made, and operator {producer} has"
                                          " nothing of it, nor has anything in front")
 
