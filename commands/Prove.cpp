@@ -347,9 +347,8 @@ private:
   }
 
   void accept(const Value &value, const Payload &real, unsigned &counter) {
-    before[&value] = real;
     ++counter;
-    ++proof.rounded;
+    proof.rounded += before.try_emplace(&value, real).second;
   }
 };
 
@@ -432,6 +431,13 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
         out.attribute("near", static_cast<int64_t>(proof.graph.nearComparisons));
         out.attribute("undefined", static_cast<int64_t>(proof.graph.divisionsByZero));
       });
+      out.attributeObject("certificate", [&] {
+        out.attribute("seed", std::to_string(proof.graph.seed));
+        out.attributeArray("primes", [&] {
+          for (uint64_t prime : proof.graph.primes) // more than what every reader's numbers hold
+            out.value(std::to_string(prime));
+        });
+      });
       out.attributeArray("assumptions", [&] {
         for (const std::string &text : proof.graph.assumptions)
           out.value(llvm::json::fixUTF8(text));
@@ -456,6 +462,9 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
   for (const auto &[reason, count] : constants.untold)
     os << ", " << count << " undecided (" << reason << ')';
   os << "\n  graph: " << proofText(proof.graph) << '\n';
+  os << "  modulo "
+     << llvm::join(llvm::map_range(proof.graph.primes, [](uint64_t prime) { return std::to_string(prime); }), " and ")
+     << ", seed " << proof.graph.seed << '\n';
   for (const std::string &text : proof.graph.assumptions)
     os << "  assuming that " << printable(text) << '\n';
   for (const std::string &text : constants.wrong)

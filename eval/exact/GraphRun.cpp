@@ -96,24 +96,45 @@ llvm::Expected<llvm::SmallVector<Held>> GraphRun::outputs() {
   return all;
 }
 
-/// An operator on variable tensors leaves others in them, of which is known what they follow from.
+/// An operator on variable tensors leaves others in them. Where it is not computed, of these is known what they follow
+/// from.
 GraphRun::Results GraphRun::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
   if (isControlFlow(op.code))
     return call(op, operands);
   if (Variables::isAccess(op))
     return state.access(op, operands);
-  auto results = machine.compute(op, operands);
+  constexpr auto writes = static_cast<uint8_t>(Effect::WritesState);
+  llvm::SmallVector<unsigned> written;
+  for (unsigned i = 0; i < op.numOperands(); ++i)
+    if (const Value *value = op.operand(i); value && value->isVariable && (op.effects() & writes))
+      written.push_back(i);
+  if (written.empty())
+    return machine.compute(op, operands);
+  const bool isComputed = !machine.withoutKernel(op, operands);
+  const uint64_t symbol = isComputed ? 0 : machine.symbolOf(op, operands);
+  llvm::SmallVector<Held> own(operands.begin(), operands.end());
+  for (unsigned i : written) {
+    auto left = isComputed ? machine.copyOf(operands[i]) : machine.arbitrary(*op.operand(i), symbol + i);
+    if (!left)
+      return left.takeError();
+    own[i] = std::move(*left);
+  }
+  auto results = machine.compute(op, isComputed ? llvm::ArrayRef<Held>(own) : operands);
   if (!results)
     return results;
-  constexpr auto writes = static_cast<uint8_t>(Effect::WritesState);
-  for (unsigned i = 0; i < op.numOperands(); ++i)
-    if (const Value *value = op.operand(i); value && value->isVariable && (op.effects() & writes)) {
-      auto left = machine.arbitrary(*value, machine.symbolOf(op, operands) + i);
-      if (!left)
-        return left.takeError();
-      left->opaque = op.opName();
-      state.set(*value, std::move(*left));
+  for (unsigned i : written) {
+    if (const auto *result = llvm::find_if(*results, [](const Held &held) { return bool(held); });
+        isComputed && result != results->end()) {
+      own[i].doubtful = result->doubtful;
+      own[i].usesFunctions = result->usesFunctions;
+      own[i].opaque = result->opaque;
+      own[i].isSymbolic = result->isSymbolic;
+      own[i].symbol = result->symbol;
+    } else {
+      own[i].opaque = op.opName();
     }
+    state.set(*op.operand(i), std::move(own[i]));
+  }
   return results;
 }
 

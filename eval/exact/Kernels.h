@@ -3,6 +3,8 @@
 #include "eval/Kernels.h"
 #include "eval/exact/Number.h"
 
+#include <functional>
+
 /// What operators compute without rounding.
 namespace origo::eval::exact {
 
@@ -15,10 +17,13 @@ public:
   Context(const Operator &op, const Arithmetic &math) : KernelContext(op), math(math) {}
   const Arithmetic &math;
   bool doubtful = false; ///< an integer of a result is one that the doubles did not decide
+  /// Makes room for a result whose shape only the kernel knows.
+  std::function<llvm::Expected<llvm::MutableArrayRef<uint8_t>>(unsigned result, llvm::ArrayRef<int32_t>)> room;
 
 protected:
-  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned, llvm::ArrayRef<int32_t>, uint64_t) override {
-    return fail("an exact kernel makes no room");
+  llvm::Expected<llvm::MutableArrayRef<uint8_t>> allocate(unsigned i, llvm::ArrayRef<int32_t> shape,
+                                                          uint64_t) override {
+    return room(i, shape);
   }
 };
 
@@ -27,12 +32,27 @@ protected:
 struct ExactKernel {
   BuiltinOperator code;
   llvm::Error (*compute)(Context &ctx);
+  bool makesRoom = false; ///< the shape of its result follows from numbers
 };
 const ExactKernel *findExactKernel(const Operator &op);
 llvm::ArrayRef<ExactKernel> exactKernels();
 
+// By file.
+llvm::ArrayRef<ExactKernel> elementwiseKernels();
+llvm::ArrayRef<ExactKernel> orderKernels();
+llvm::ArrayRef<ExactKernel> placeKernels();
+llvm::ArrayRef<ExactKernel> productKernels();
+llvm::ArrayRef<ExactKernel> recurrentKernels();
+llvm::ArrayRef<ExactKernel> reductionKernels();
+llvm::ArrayRef<ExactKernel> rowKernels();
+llvm::ArrayRef<ExactKernel> typeKernels();
+llvm::ArrayRef<ExactKernel> windowKernels();
+/// Of the custom operator "Erf".
+llvm::Error errorFunctions(Context &ctx);
+
 /// Does the operator put elements of its real operands, and zeros, into its results, whatever these elements are?
-bool onlyMoves(const Operator &op);
+bool onlyMoves(BuiltinOperator code);
+inline bool onlyMoves(const Operator &op) { return onlyMoves(op.builtinMeant()); }
 
 /// The real numbers that stored ones stand for.
 llvm::Error readNumbers(const Tensor &stored, const Arithmetic &math, llvm::MutableArrayRef<Number> to);

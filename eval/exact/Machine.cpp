@@ -71,6 +71,20 @@ llvm::Error Machine::settle(Held &held) const {
   return llvm::Error::success();
 }
 
+llvm::Expected<Held> Machine::copyOf(const Held &held) const {
+  auto copy = make(*held.tensor.value, held.tensor.type, held.tensor.shape);
+  if (!copy)
+    return copy;
+  Held made = held;
+  *copy->block = *held.block;
+  made.block = copy->block;
+  made.tensor.storage = held.isReal()
+                            ? llvm::MutableArrayRef<uint8_t>(reinterpret_cast<uint8_t *>(made.block->numbers.data()),
+                                                             made.block->numbers.size() * sizeof(Number))
+                            : llvm::MutableArrayRef<uint8_t>(made.block->bytes);
+  return made;
+}
+
 llvm::Expected<Held> Machine::constant(const Value &value) const {
   if (const Recipes::Recipe *recipe = recipes && isReal(value.type) ? recipes->find(value.payload()) : nullptr)
     return ofRecipe(*recipe, value);
@@ -282,19 +296,27 @@ Machine::Results Machine::exactly(const Operator &op, const Kernel *kernel, cons
     outputs[i].value = value;
   }
   context.setDeadline(limits.deadline);
+  const bool makesRoom = exact.makesRoom || (kernel && kernel->shapes == ShapesFrom::Kernel);
   if (!kernel) // of no operator that the reference engine has
     outputs[0].shape = inputs[0].shape;
-  else if (llvm::Error error = kernel->shape(context))
-    return error;
+  else if (!makesRoom)
+    if (llvm::Error error = kernel->shape(context))
+      return error;
   llvm::SmallVector<Held, 2> results(outputs.size());
-  for (unsigned i = 0; i < outputs.size(); ++i) {
-    if (!context.wants(i))
-      continue;
-    auto held = make(*op.result(i), outputs[i].type, outputs[i].shape);
+  context.room = [&](unsigned i, llvm::ArrayRef<int32_t> shape) -> llvm::Expected<llvm::MutableArrayRef<uint8_t>> {
+    auto held = make(*op.result(i), outputs[i].type, shape);
     if (!held)
       return held.takeError();
-    outputs[i].storage = held->tensor.storage;
     results[i] = std::move(*held);
+    return results[i].tensor.storage;
+  };
+  for (unsigned i = 0; i < outputs.size() && !makesRoom; ++i) {
+    if (!context.wants(i))
+      continue;
+    auto room = context.room(i, outputs[i].shape);
+    if (!room)
+      return room.takeError();
+    outputs[i].storage = *room;
   }
   uint64_t symbols = math.symbols;
   if (llvm::Error error = exact.compute(context))
@@ -317,54 +339,69 @@ static bool hasUnknownEffects(const Operator &op) {
   return (op.effects() & ~state) != 0 || (op.effects() != 0 && !hasVariable);
 }
 
-Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
-  if (llvm::Error error = checkTime(op))
-    return error;
-  auto isRealValue = [](const Value *value) { return value && isReal(value->type); };
-  bool real = llvm::any_of(operands, [](const Held &held) { return held && held.isReal(); }) ||
-              llvm::any_of(op.results(), isRealValue);
-  bool bridges = op.code == BuiltinOperator::CAST || op.code == BuiltinOperator::DEQUANTIZE ||
-                 op.code == BuiltinOperator::QUANTIZE;
+static bool hasReal(const Operator &op, llvm::ArrayRef<Held> operands) {
+  return llvm::any_of(operands, [](const Held &held) { return held && held.isReal(); }) ||
+         llvm::any_of(op.results(), [](const Value *value) { return value && isReal(value->type); });
+}
+
+std::optional<std::string> Machine::withoutKernel(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  const ExactKernel *exact = findExactKernel(op);
+  const bool real = hasReal(op, operands), isCustom = op.code == BuiltinOperator::CUSTOM;
+  if (!isCustom && hasUnknownEffects(op))
+    return op.opName() + " with effects";
+  bool unknown = llvm::any_of(operands, [](const Held &held) { return held && held.isUnknown(); }) ||
+                 llvm::any_of(op.results(), [](const Value *value) {
+                   return value && (value->type == TensorType::STRING || value->type == TensorType::RESOURCE ||
+                                    value->type == TensorType::VARIANT);
+                 });
+  bool isNamed = exact && real && isCustom; // the reference engine has no kernel of it
+  // What is left in variables of integers, the reference engine does not tell.
+  bool keepsState = op.effects() != 0 && !(exact && real && !isCustom);
+  if ((!findKernel(op) && !isNamed) || unknown || keepsState)
+    return op.opName();
+  if (!real || onlyMoves(op))
+    return std::nullopt;
   // Integer weights beside floats: kernels round the floats to integers, too.
   auto isNarrow = [](const Held &held) {
     return held && !held.isReal() && held.tensor.type != TensorType::BOOL &&
            bitsPerElement(held.tensor.type).value_or(64) < 32;
   };
+  bool bridges = op.code == BuiltinOperator::CAST || op.code == BuiltinOperator::DEQUANTIZE ||
+                 op.code == BuiltinOperator::QUANTIZE || op.code == BuiltinOperator::EMBEDDING_LOOKUP;
+  if (!exact)
+    return op.opName();
+  if (!bridges && llvm::any_of(operands, isNarrow))
+    return op.opName() + " of integer weights";
+  return std::nullopt;
+}
+
+Machine::Results Machine::compute(const Operator &op, llvm::ArrayRef<Held> operands) const {
+  if (llvm::Error error = checkTime(op))
+    return error;
   // Of a model that is looked at without its rounding: what stored numbers otherwise leaves them as they are.
   // DENSIFY changes nothing in either: sparse constants are read as what they are without their sparsity.
   bool changesStorage = op.code == BuiltinOperator::DEQUANTIZE || op.code == BuiltinOperator::QUANTIZE ||
                         op.code == BuiltinOperator::DENSIFY;
-  if (changesStorage && isRealValue(op.result(0)) && !operands.empty() && operands[0] && operands[0].isReal()) {
+  if (changesStorage && op.result(0) && isReal(op.result(0)->type) && !operands.empty() && operands[0] &&
+      operands[0].isReal()) {
     llvm::SmallVector<Held, 2> same{operands[0]};
     same[0].tensor.type = op.result(0)->type;
     same[0].tensor.quantization = nullptr;
     return same;
   }
-  const Kernel *kernel = findKernel(op);
-  const ExactKernel *exact = findExactKernel(op);
-  const bool hasEffects = op.code != BuiltinOperator::CUSTOM && hasUnknownEffects(op);
-  const char *word = hasEffects ? " with effects" : "";
   auto results = [&]() -> Results {
-    bool unknown = llvm::any_of(operands, [](const Held &held) { return held && held.isUnknown(); }) ||
-                   llvm::any_of(op.results(), [](const Value *value) {
-                     return value && (value->type == TensorType::STRING || value->type == TensorType::RESOURCE ||
-                                      value->type == TensorType::VARIANT);
-                   });
-    bool isNamed = exact && real && op.code == BuiltinOperator::CUSTOM; // the reference engine has no kernel of it
-    if ((!kernel && !isNamed) || op.effects() != 0 || unknown)
-      return opaque(op, operands, op.opName() + word);
-    if (!real)
+    if (auto name = withoutKernel(op, operands))
+      return opaque(op, operands, *name);
+    if (!hasReal(op, operands))
       return byReference(op, operands);
     if (onlyMoves(op))
       return moved(op, operands);
-    if (!exact || (!bridges && llvm::any_of(operands, isNarrow)))
-      return opaque(op, operands, op.opName() + (exact ? " of integer weights" : ""));
-    return exactly(op, kernel, *exact, operands);
+    return exactly(op, findKernel(op), *findExactKernel(op), operands);
   }();
   if (!results)
     return results;
   for (Held &result : *results)
-    result.isSymbolic = !hasEffects;
+    result.isSymbolic = op.code == BuiltinOperator::CUSTOM || !hasUnknownEffects(op);
   inherit(*results, operands);
   inheritSymbols(math, *results, operands);
   return results;

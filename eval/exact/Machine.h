@@ -62,6 +62,11 @@ public:
   /// The results of an operator that calls nothing. Operands that it does without are empty, as are results that it
   /// does not have.
   llvm::Expected<llvm::SmallVector<Held, 2>> compute(const Operator &op, llvm::ArrayRef<Held> operands) const;
+  /// The name of an operator that is not computed, and whose results are those of a function of which nothing is known;
+  /// none: it is computed. Operands that are variables then hold what it leaves in them.
+  std::optional<std::string> withoutKernel(const Operator &op, llvm::ArrayRef<Held> operands) const;
+  /// With numbers or bytes of its own.
+  llvm::Expected<Held> copyOf(const Held &held) const;
   /// Takes what its doubles did not decide as decided, and no double for further off than a 2⁻⁴⁰ part of the largest:
   /// bounds add up over layers, errors do not. Nothing is taken for equal by that, it is for who leads another run.
   llvm::Error settle(Held &held) const;

@@ -447,6 +447,7 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
         if (relation.steps == 0)
           sources.try_emplace(relation.tensor, value);
   Proof proof;
+  proof.seed = options.seed;
   std::vector<Meaning> meanings;
   if (after.expressions)
     for (const ConstantExpressions::Assumption &one : after.expressions->assumptions()) {
@@ -474,6 +475,7 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
           known->second.add(judged);
       }
     }
+    proof.primes.push_back(math.prime());
     proof.comparisons += math.decided;
     proof.nearComparisons += math.undecided;
     proof.divisionsByZero += math.undefinedCount;

@@ -22,6 +22,8 @@ struct Proof {
   std::vector<std::string> assumptions;      ///< what numbers of constants were taken for
   std::map<std::string, unsigned> undecided; ///< by reason
   std::vector<Difference> different;         ///< in the order of execution, outputs last
+  uint64_t seed = 0;                         ///< by which it can be run again
+  std::vector<uint64_t> primes;              ///< that numbers were computed modulo
   uint64_t comparisons = 0;                  ///< of numbers by their order
   uint64_t nearComparisons = 0;              ///< of these, too near to be decided
   uint64_t divisionsByZero = 0;              ///< and other results that are not defined

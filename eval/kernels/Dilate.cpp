@@ -1,6 +1,7 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
 #include "eval/kernels/Move.h"
+#include "eval/kernels/Sliding.h"
 
 /// DILATE and REDUCE_WINDOW, which came from StableHLO.
 namespace origo::eval {
@@ -35,70 +36,26 @@ llvm::Error dilate(KernelContext &ctx) {
 
 using Function = circle::ReduceWindowFunction;
 
-template <class T, class F> llvm::Error slideAndReduce(KernelContext &ctx, F f) {
-  const Tensor &in = ctx.input(0);
-  auto window = *ctx.values(2), strides = *ctx.values(3), dilations = *ctx.values(4);
-  if (ctx.input(1).count() != 1)
-    return ctx.fail(1, "is not a single element");
-  Tensor &output = ctx.output();
-  const Shape &shape = output.shape;
-  Shape extents;
-  int64_t inWindow = 1;
-  auto steps = stridesOf(in.shape);
-  llvm::SmallVector<int64_t, 6> outer, inner;
-  for (size_t d = 0; d < in.shape.size(); ++d) {
-    extents.push_back(static_cast<int32_t>(window[d]));
-    inWindow *= window[d]; // not more than the input has
-    outer.push_back(steps[d] * strides[d]);
-    inner.push_back(steps[d] * dilations[d]);
-  }
-  auto x = in.as<T>();
-  T first = ctx.input(1).as<T>()[0];
-  // Goes through positions in order; `index` follows with these steps.
-  auto advance = [](llvm::MutableArrayRef<int32_t> position, llvm::ArrayRef<int32_t> bounds, llvm::ArrayRef<int64_t> by,
-                    int64_t &index) {
-    for (size_t d = bounds.size(); d-- > 0;) {
-      index += by[d];
-      if (++position[d] < bounds[d])
-        return;
-      index -= by[d] * bounds[d];
-      position[d] = 0;
-    }
-  };
-  llvm::SmallVector<int32_t, 6> place(shape.size(), 0), within(shape.size(), 0);
-  int64_t begin = 0;
-  for (T &result : output.as<T>()) {
-    result = first;
-    int64_t at = begin;
-    for (int64_t k = 0; k < inWindow; ++k) {
-      result = f(result, x[at]);
-      advance(within, extents, inner, at);
-    }
-    advance(place, shape, outer, begin);
-  }
-  return llvm::Error::success();
-}
-
 template <class T> llvm::Error reduceWindow(KernelContext &ctx) {
   switch (ctx.options2<circle::ReduceWindowOptions>().reduce_function()) {
   case Function::ADD:
-    return slideAndReduce<T>(ctx, [](T a, T b) {
+    return loops::slideAndReduce<T>(ctx, [](T a, T b) {
       if constexpr (std::is_integral_v<T>)
         return wrappingAdd(a, b);
       else
         return a + b;
     });
   case Function::MUL:
-    return slideAndReduce<T>(ctx, [](T a, T b) {
+    return loops::slideAndReduce<T>(ctx, [](T a, T b) {
       if constexpr (std::is_integral_v<T>)
         return wrappingMul(a, b);
       else
         return a * b;
     });
   case Function::MINIMUM:
-    return slideAndReduce<T>(ctx, [](T a, T b) { return std::min(a, b); });
+    return loops::slideAndReduce<T>(ctx, [](T a, T b) { return std::min(a, b); });
   case Function::MAXIMUM:
-    return slideAndReduce<T>(ctx, [](T a, T b) { return std::max(a, b); });
+    return loops::slideAndReduce<T>(ctx, [](T a, T b) { return std::max(a, b); });
   default:
     return ctx.fail("no kernel for its reduce_function with these types");
   }
@@ -107,9 +64,9 @@ template <class T> llvm::Error reduceWindow(KernelContext &ctx) {
 llvm::Error reduceTruths(KernelContext &ctx) {
   switch (ctx.options2<circle::ReduceWindowOptions>().reduce_function()) {
   case Function::ALL:
-    return slideAndReduce<uint8_t>(ctx, [](uint8_t a, uint8_t b) -> uint8_t { return a && b; });
+    return loops::slideAndReduce<uint8_t>(ctx, [](uint8_t a, uint8_t b) -> uint8_t { return a && b; });
   case Function::ANY:
-    return slideAndReduce<uint8_t>(ctx, [](uint8_t a, uint8_t b) -> uint8_t { return a || b; });
+    return loops::slideAndReduce<uint8_t>(ctx, [](uint8_t a, uint8_t b) -> uint8_t { return a || b; });
   default:
     return ctx.fail("no kernel for its reduce_function with these types");
   }

@@ -1,7 +1,9 @@
 #include "eval/Kernels.h"
 #include "eval/Numbers.h"
 #include "eval/kernels/BlockScales.h"
+#include "eval/kernels/Embedding.h"
 #include "eval/kernels/Move.h"
+#include "eval/kernels/Recurrent.h"
 
 #include <cmath>
 
@@ -10,17 +12,9 @@ namespace origo::eval {
 
 namespace {
 
-/// Refuses row numbers that the table does not have.
-llvm::Error checkRows(KernelContext &ctx, unsigned operand, llvm::ArrayRef<int32_t> rows, const Tensor &table) {
-  for (int32_t row : rows)
-    if (row < 0 || row >= table.dim(0))
-      return ctx.fail(operand, "row " + llvm::Twine(row) + " of " + llvm::Twine(table.dim(0)));
-  return llvm::Error::success();
-}
-
 llvm::Error embeddingLookup(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
-  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
+  if (llvm::Error error = loops::checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
     return error;
   int64_t size = product(table.shape, 1, table.rank()) * elementSize(table);
   uint8_t *to = ctx.output().storage.data();
@@ -40,7 +34,7 @@ int8_t byteAt(const uint8_t *bytes, int64_t i) { return static_cast<int8_t>(byte
 /// signed ones, even where the type says otherwise.
 template <class Out, Out (*rounded)(float)> llvm::Error embeddingDequantized(KernelContext &ctx) {
   const Tensor &table = ctx.input(1);
-  if (llvm::Error error = checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
+  if (llvm::Error error = loops::checkRows(ctx, 0, ctx.input(0).as<int32_t>(), table))
     return error;
   auto blocks = blockScales(ctx, table);
   if (!blocks)
@@ -58,49 +52,7 @@ template <class Out, Out (*rounded)(float)> llvm::Error embeddingDequantized(Ker
   return llvm::Error::success();
 }
 
-/// EMBEDDING_LOOKUP_SPARSE: rows of the table, weighted and added up by all but the last coordinate of their place.
-llvm::Error embeddingSparse(KernelContext &ctx) {
-  const Tensor &ids = ctx.input(0), &places = ctx.input(1), &weights = ctx.input(3);
-  const Tensor &table = ctx.input(4);
-  int32_t rank = places.dim(1);
-  auto dims = *ctx.values(2);
-  const Shape &shape = ctx.output().shape;
-  size_t leading = dims.size() - 1;
-  auto rows = ids.as<int32_t>(), at = places.as<int32_t>();
-  if (llvm::Error error = checkRows(ctx, 0, rows, table))
-    return error;
-  for (size_t i = 0; i < at.size(); ++i)
-    if (at[i] < 0 || at[i] >= dims[i % rank])
-      return ctx.fail(1, "index " + llvm::Twine(at[i]) + " of " + llvm::Twine(dims[i % rank]) + " elements");
-  auto out = ctx.output().as<float>();
-  std::fill(out.begin(), out.end(), 0.f);
-  if (out.empty() || rows.empty())
-    return llvm::Error::success();
-
-  auto combiner = ctx.options<circle::EmbeddingLookupSparseOptions>().combiner();
-  int64_t length = product(table.shape, 1, table.rank()), buckets = product(shape, 0, leading);
-  auto strides = stridesOf(llvm::ArrayRef(shape).take_front(leading));
-  auto weight = weights.as<float>(), x = table.as<float>();
-  std::vector<float> total(buckets, 0.f);
-  std::vector<bool> used(buckets, false);
-  for (size_t i = 0; i < rows.size(); ++i) {
-    int64_t bucket = 0;
-    for (size_t d = 0; d < leading; ++d)
-      bucket += at[i * rank + d] * strides[d];
-    used[bucket] = true;
-    total[bucket] += combiner == circle::CombinerType::SQRTN ? weight[i] * weight[i] : weight[i];
-    for (int64_t j = 0; j < length; ++j)
-      out[bucket * length + j] += x[rows[i] * length + j] * weight[i];
-  }
-  if (combiner == circle::CombinerType::SUM)
-    return llvm::Error::success();
-  for (int64_t bucket = 0; bucket < buckets; ++bucket) {
-    float by = combiner == circle::CombinerType::SQRTN ? std::sqrt(total[bucket]) : total[bucket];
-    for (int64_t j = 0; used[bucket] && j < length; ++j)
-      out[bucket * length + j] /= by;
-  }
-  return llvm::Error::success();
-}
+llvm::Error embeddingSparse(KernelContext &ctx) { return loops::embeddingSparse<float>(ctx, Floats{plainDots}); }
 
 /// HASHTABLE_LOOKUP: rows by rising keys; zeros, and no hit, for a key that is not there.
 llvm::Error hashtableLookup(KernelContext &ctx) {

@@ -41,6 +41,8 @@ inline llvm::Error wantTensor(const KernelContext &ctx, unsigned operand, llvm::
 /// scale.
 class Vector {
 public:
+  Vector() = default;
+  explicit Vector(const Tensor &tensor) : tensor(&tensor) {}
   static llvm::Expected<Vector> of(const KernelContext &ctx, unsigned operand, int32_t count, bool required = false) {
     Vector made;
     if (!ctx.has(operand) && !required)
@@ -60,6 +62,34 @@ public:
 private:
   const Tensor *tensor = nullptr;
 };
+
+class Matrix;
+
+/// What cells compute with where numbers are floats.
+struct Floats {
+  using Number = float;
+  using Matrix = eval::Matrix;
+  using Vector = eval::Vector;
+  const Dots &dots;
+  float of(float x) const { return x; }
+  float add(float a, float b) const { return a + b; }
+  float subtract(float a, float b) const { return a - b; }
+  float multiply(float a, float b) const { return a * b; }
+  float divide(float a, float b) const { return a / b; }
+  float root(float x) const { return std::sqrt(x); }
+  float sigmoid(float x) const { return 1.f / (1.f + std::exp(-x)); }
+  float tangent(float x) const { return std::tanh(x); }
+  float clamp(float x, float low, float high) const { return std::clamp(x, low, high); }
+  float activate(float x, circle::ActivationFunctionType how) const { return eval::activate(x, how); }
+};
+template <llvm::Error (*compute)(KernelContext &, const Floats &)>
+llvm::Error withDots(KernelContext &ctx, const Dots &dots) {
+  return compute(ctx, Floats{dots});
+}
+
+template <class Number> llvm::ArrayRef<Number> numbersAt(const KernelContext &ctx, unsigned operand) {
+  return ctx.input(operand).as<Number>();
+}
 
 /// A matrix of floats, or of int8 with a scale. In the latter case the vector that it is multiplied with is rounded to
 /// int8, too, with a scale of its own.
@@ -84,7 +114,8 @@ public:
   }
   explicit operator bool() const { return tensor; }
   /// y += this · x
-  void addProduct(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> y, const Dots &dots) const {
+  void addProduct(llvm::ArrayRef<float> x, llvm::MutableArrayRef<float> y, const Floats &math) const {
+    const Dots &dots = math.dots;
     if (tensor->type == TensorType::FLOAT32) {
       const float *weights = tensor->as<float>().data();
       for (int64_t r = 0; r < rows; ++r)

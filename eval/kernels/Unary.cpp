@@ -1,5 +1,6 @@
 #include "eval/FixedPoint.h"
 #include "eval/Kernels.h"
+#include "eval/kernels/FakeRange.h"
 #include "eval/kernels/InverseRoot.h"
 #include "eval/kernels/LookupTable.h"
 
@@ -64,17 +65,14 @@ template <class T> llvm::Error bucketize(KernelContext &ctx) {
   });
 }
 
-/// Rounded to the numbers that a quantised type would have, with its range moved so that 0 is one of them.
+/// Rounded to the numbers that a quantised type would have.
 llvm::Error fakeQuant(KernelContext &ctx) {
-  const auto &options = ctx.options<circle::FakeQuantOptions>();
-  int bits = options.num_bits();
-  if (!(options.min() < options.max()) || !std::isfinite(options.max() - options.min()))
-    return ctx.fail("has an impossible range");
-  float low = options.narrow_range() ? 1 : 0, high = static_cast<float>((1 << bits) - 1);
-  float scale = (options.max() - options.min()) / (high - low);
-  float zero = std::clamp(std::round(low - options.min() / scale), low, high);
-  float least = (low - zero) * scale, most = (high - zero) * scale, inverse = 1 / scale;
-  return map<float, float>(ctx, [&](float x) {
+  auto range = FakeRange::of(ctx);
+  if (!range)
+    return range.takeError();
+  auto [least, most, scale] = *range;
+  float inverse = 1 / scale;
+  return map<float, float>(ctx, [=](float x) {
     float inside = std::min(most, std::max(least, x));
     return std::round((inside - least) * inverse) * scale + least;
   });
