@@ -8,12 +8,14 @@ Sanitizers see every third.
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
 
+import base64
 import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 from onnx_read import sizes
@@ -59,6 +61,20 @@ def judge(path):
         return faults
 
 
+def unpacked(data):
+    """Of a page also what is in it as base64, deflated or not."""
+    for blob in re.findall(rb"[A-Za-z0-9+/]{80,}=*", data):
+        own = base64.b64decode(blob[:len(blob) // 4 * 4])
+        for bits in 47, -15:
+            try:
+                own = zlib.decompressobj(bits).decompress(own)
+                break
+            except zlib.error:
+                pass
+        data += own
+    return data
+
+
 def said(file, folder, all):
     """What is written of a model, each with its name; all: of one whose source has something to hide, whatever else shows it."""
     yield "the model", open(file, "rb").read()
@@ -70,7 +86,7 @@ def said(file, folder, all):
         run("circle2circle", "--embed-origin=full", "-O1", "--trace=" + page + ".trace", file, packed)
         for path in page, lite, lite + ".origin.json", packed, page + ".trace":
             if os.path.exists(path):
-                yield os.path.basename(path), open(path, "rb").read()
+                yield os.path.basename(path), unpacked(open(path, "rb").read())
         for words in ("origin-dump",), ("origin-dump", "--where=.*"), ("circledump", "--origins"), ("circle-metrics", "--per=line"), ("circle-metrics", "--per=scope"):
             done = run(*words, file)
             yield " ".join(words), (done.stdout + done.stderr).replace(folder, "").encode()
