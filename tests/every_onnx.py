@@ -8,12 +8,14 @@ Sanitizers see every third.
 usage: every_onnx.py BIN FOLDER     FOLDER has networks, and in units/, contrib/ and external/ small models, in refuse/ what has to be refused
 """
 
+import base64
 import glob
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 from onnx_read import sizes
@@ -44,7 +46,8 @@ def judge(path):
             return [f"exit {done.returncode}: {done.stderr[-300:]}"]
         faults = []
         with open(path, "rb") as file:
-            people = set(PEOPLE.findall(file.read()))
+            own = file.read()
+        people = set(PEOPLE.findall(own))
         private = re.compile(b"|".join([FOLDERS, *(rb"(?<!\w)" + re.escape(name) + rb"(?!\w)" for name in people)]))
         for file in circle, after:
             if file == after and (done := run("circle2circle", "-O1", circle, after)).returncode:
@@ -52,10 +55,41 @@ def judge(path):
             check = run("origin-dump", "--check", "--source", path, file)
             if check.stdout != "ok\n":
                 faults.append(f"{os.path.basename(file)}: {(check.stdout + check.stderr)[:300]}")
-            for what, data in ("the model", open(file, "rb").read()), ("its map", run("origin-dump", "--json", file).stdout.encode()):
+            for what, data in said(file, folder, bool(private.search(own))):
                 if found := private.search(data):
                     faults.append(f"{os.path.basename(file)}: {what} has {data[max(0, found.start() - 20) : found.end() + 40]!r}")
         return faults
+
+
+def unpacked(data):
+    """Of a page also what is in it as base64, deflated or not."""
+    for blob in re.findall(rb"[A-Za-z0-9+/]{80,}=*", data):
+        own = base64.b64decode(blob[:len(blob) // 4 * 4])
+        for bits in 47, -15:
+            try:
+                own = zlib.decompressobj(bits).decompress(own)
+                break
+            except zlib.error:
+                pass
+        data += own
+    return data
+
+
+def said(file, folder, all):
+    """What is written of a model, each with its name; all: of one whose source has something to hide, whatever else shows it."""
+    yield "the model", open(file, "rb").read()
+    yield "its map", run("origin-dump", "--json", file).stdout.encode()
+    if all:
+        page, lite, packed = (os.path.join(folder, name) for name in ("page.html", "lite.tflite", "packed.circle"))
+        run("origin-view", "-o", page, file)
+        run("circle2circle", file, lite)
+        run("circle2circle", "--embed-origin=full", "-O1", "--trace=" + page + ".trace", file, packed)
+        for path in page, lite, lite + ".origin.json", packed, page + ".trace":
+            if os.path.exists(path):
+                yield os.path.basename(path), unpacked(open(path, "rb").read())
+        for words in ("origin-dump",), ("origin-dump", "--where=.*"), ("circledump", "--origins"), ("circle-metrics", "--per=line"), ("circle-metrics", "--per=scope"):
+            done = run(*words, file)
+            yield " ".join(words), (done.stdout + done.stderr).replace(folder, "").encode()
 
 
 failed = False

@@ -142,6 +142,7 @@ Expected<OnnxModel> importOnnx(std::shared_ptr<MappedFile> file, const InputShap
   if (!proto)
     return proto.takeError();
   OnnxModel made{.model = std::make_unique<Model>(), .layers = {}};
+  made.model->addBuffer({}); // to runtimes, what is in the first one has no data
   Builder builder(std::move(file), *proto, shapes, *made.model);
   if (Error error = builder.run())
     return error;
