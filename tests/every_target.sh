@@ -16,7 +16,7 @@ export bin models scratch
 export values='states another shape|has another shape|another number of elements|division by zero|stride of 0|is missing|index -?[0-9]+ of|'\
 'axis -?[0-9]+ of|axis or batch dimensions out of range|dimension [0-9]+ is not 1|elements in a new shape|another length than|'\
 '(RESHAPE|SLICE)\): the shape of result|axis -?[0-9]+ is (not one|out)|must be (a|two)|not a single|computed by nothing|cut beyond|'\
-'not a permutation|a range that does not end|largest elements of|is outside dimension|was never assigned|do not add up'
+'not a permutation|a range that does not end|largest elements of|is outside dimension|was never assigned|do not add up|elements below zero'
 
 limits() {
   local file=$1 name=${1#"$models/"} out=$scratch/$BASHPID status said
