@@ -70,11 +70,10 @@ llvm::Error fakeQuant(KernelContext &ctx) {
   auto range = FakeRange::of(ctx);
   if (!range)
     return range.takeError();
-  auto [least, most, scale] = *range;
-  float inverse = 1 / scale;
-  return map<float, float>(ctx, [=](float x) {
-    float inside = std::min(most, std::max(least, x));
-    return std::round((inside - least) * inverse) * scale + least;
+  float inverse = 1 / range->scale;
+  return map<float, float>(ctx, [range = *range, inverse](float x) {
+    float inside = std::min(range.most, std::max(range.least, x));
+    return std::round((inside - range.least) * inverse) * range.scale + range.least;
   });
 }
 
