@@ -71,7 +71,12 @@ RunFiles &runFiles() {
 
 } // namespace
 
-void protectInputs() { runFiles().wanted = true; }
+void protectInputs() {
+  RunFiles &files = runFiles();
+  std::lock_guard lock(files.mutex);
+  files.wanted = true;
+  files.inputs.clear(), files.outputs.clear(), files.replaceable.clear();
+}
 
 void noteInput(int descriptor) {
   RunFiles &files = runFiles();

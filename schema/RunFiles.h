@@ -25,8 +25,8 @@ struct FileIdentity {
 /// Follows links by hand, for the last one may lead to a file that is not there yet. None: there are too many.
 std::optional<std::string> followLinks(std::string path);
 
-/// From now on inputs are remembered, and refused as outputs. For command lines: a process that goes on to live, as
-/// Python does, may write over what it read long ago.
+/// From now on inputs are remembered, and refused as outputs; those of before are forgotten. For command lines: a
+/// process that goes on to live, as Python does, may write over what it read long ago.
 void protectInputs();
 void noteInput(int descriptor);
 /// What was written is no input, whoever reads it later.

@@ -12,15 +12,16 @@ import base64
 import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 
+from many import Tools
 from onnx_read import sizes
 
 BIN, FOLDER = os.path.realpath(sys.argv[1]), sys.argv[2]
+TOOLS = Tools(BIN)
 # How many of each folder are taken, at least.
 LEAST = {"": 53, "units": 116, "contrib": 6, "external": 5, "refuse": 0}
 EVERY = 3 if b"__asan_init" in open(os.path.join(BIN, "onnx2circle"), "rb").read() else 1
@@ -30,7 +31,7 @@ PEOPLE = re.compile(rb"(?:/home/|/Users/|:\\\\?Users\\\\?)([\w.-]{3,})")  # whos
 
 
 def run(*words):
-    return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=120)
+    return TOOLS.run(*words, seconds=120)
 
 
 def judge(path):

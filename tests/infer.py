@@ -18,9 +18,11 @@ from pathlib import Path
 TREE = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TREE / "tests/checker"))
 import origin_checker  # noqa: E402
+from many import Tools  # noqa: E402
 from model_file import Model  # noqa: E402
 
 BIN = Path(sys.argv[1]).resolve()
+TOOLS = Tools(BIN)
 RECIPES = {
     "-O1": ["circle2circle", "-O1"],
     "ten sets of flags": ["circle2circle"],
@@ -33,9 +35,8 @@ RECIPES = {
 }
 
 
-def run(*command, timeout=300):
-    return subprocess.run([str(each) for each in command], capture_output=True, text=True, errors="replace",
-                          timeout=timeout)
+def run(program, *words, timeout=300):
+    return TOOLS.run(program.name, *words, seconds=timeout)
 
 
 def sets_of_flags():

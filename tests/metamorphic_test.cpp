@@ -36,7 +36,7 @@ protected:
         << "too few models in which a rewrite fires";
   }
 
-  /// A model that is its own source; nothing if it is refused, which tests/every_model.sh judges.
+  /// A model that is its own source; nothing if it is refused, which tests/every_model.py judges.
   std::optional<Imported> load(const std::string &path, OriginMode mode = OriginMode::Restart) {
     ImportOptions options;
     options.origin = mode;

@@ -316,7 +316,7 @@ void metricsOfModels(const ModelFolder &models) {
   size_t measured = 0, withMacs = 0;
   for (const std::string &file : files) {
     auto imported = importModel(file);
-    if (!imported) { // every_model.sh looks at these
+    if (!imported) { // every_model.py looks at these
       llvm::consumeError(imported.takeError());
       continue;
     }

@@ -123,7 +123,7 @@ def generated(tools):
                 try:
                     recorded, made = steps(tools, work, network, kind, "--input_data", "random")
                 except subprocess.CalledProcessError:
-                    continue  # every_quantized.sh looks at these
+                    continue  # every_quantized.py looks at these
             for name, tensors in recorded.items():
                 have = made.get(name, [])
                 if len(tensors) != 1 or len(have) != 1 or len(tensors[0]["min"]) != 1 or have[0]["type"] not in (3, 7):

@@ -23,7 +23,10 @@ import zlib
 
 import numpy as np
 
+from many import Tools
+
 BIN = sys.argv[1]
+TOOLS = None if BIN.startswith("--") else Tools(BIN)
 SANITIZED = os.path.isdir(BIN) and b"__asan_init" in open(os.path.join(BIN, "onnx2circle"), "rb").read()
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
@@ -112,7 +115,7 @@ def model(nodes, inputs, outputs, constants=(), opset=17, metadata={}, functions
 
 
 def run(*words, ok=True):
-    done = subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True)
+    done = TOOLS.run(*words)
     if ok and done.returncode:
         failures.append(f"{' '.join(words)}: {done.stderr.strip()}")
     return done

@@ -24,9 +24,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from many import Tools
 from onnx_read import feeds, fields, names, sizes, tensor
 
 BIN, MODULES, LITERT, FOLDER = *map(os.path.realpath, sys.argv[1:4]), (sys.argv[4:] or [None])[0]
+TOOLS = Tools(BIN)
 HERE = os.path.dirname(os.path.realpath(__file__))
 # Of each kind of exporter and of network one, without those that take long; ORIGO_THOROUGH=1: all.
 SAMPLE = sys.argv[5:] or ("mnist_pytorch2_docstrings_op16", "kws_f32_tf2onnx_op15", "wakeword_tf2onnx_op15", "silero_vad_openvino_16k", "espcn_subpixel_op11",
@@ -40,7 +42,7 @@ LEAST, SHARES = ((16000, (0.85, 0.55)) if THOROUGH else (6500, (0.9, 0.6))) if F
 
 
 def run(*words):
-    return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=120)
+    return TOOLS.run(*words, seconds=120)
 
 
 def message(field, value):

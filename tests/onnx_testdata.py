@@ -8,16 +8,17 @@ Prints a table. ORIGO_BLESS=1 in the environment writes it into docs/onnx.md, wh
 
 import os
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from many import Tools
 from onnx_read import fields, names, tensor
 
 BIN = os.path.realpath(sys.argv[1])
+TOOLS = Tools(BIN)
 DATA = "/usr/share/libonnx-testdata/data"
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
 # By operator: the operands that say how, and are no data.
@@ -41,10 +42,7 @@ def parameters(model):
 
 
 def run(*words):
-    try:
-        return subprocess.run([os.path.join(BIN, words[0]), *words[1:]], capture_output=True, text=True, timeout=60)
-    except subprocess.TimeoutExpired:
-        return subprocess.CompletedProcess(words, 124, "", "does not end")
+    return TOOLS.run(*words, seconds=60)
 
 
 def close(got, wanted):

@@ -6,14 +6,16 @@ usage: regressions.py BIN
 A case is a function that is named like its file in tests/regressions/FOLDER, - as _."""
 import os, re, subprocess, sys, tempfile
 import numpy as np
+from many import Tools
 
+TOOLS = Tools(sys.argv[1])
 here = os.path.dirname(os.path.abspath(__file__))
 failures, covered = [], set()
 
 
 def tool(name, *words, status=0):
     """What it prints, notes included."""
-    done = subprocess.run([os.path.join(sys.argv[1], name), *map(str, words)], capture_output=True, text=True, timeout=100)
+    done = TOOLS.run(name, *words, seconds=100)
     if status is not None and done.returncode != status:
         raise AssertionError(f"{name} {' '.join(map(str, words))}: exit status {done.returncode}, not {status}: {done.stderr[-400:]}")
     return done.stdout + done.stderr

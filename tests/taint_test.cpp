@@ -148,7 +148,7 @@ std::optional<Imported> Study::load() {
   options.origin = OriginMode::Restart;
   llvm::Expected<Imported> imported = importModel(sample.path, options);
   if (!imported) {
-    llvm::consumeError(imported.takeError()); // tests/every_model.sh knows what may be refused
+    llvm::consumeError(imported.takeError()); // tests/every_model.py knows what may be refused
     return std::nullopt;
   }
   return std::move(*imported);

@@ -161,6 +161,7 @@ void setToolName(llvm::StringRef name) { toolName = name; }
 void startTool(llvm::StringRef name) {
   toolName = name;
   protectInputs();
+  named.clear();
   llvm::outs(), llvm::errs(); // made before finishOutput is registered, and so gone after it
   std::atexit(finishOutput);
   if (::isatty(2)) {

@@ -144,7 +144,7 @@ def generated(tools):
                 int8, finer, half = (judge(quantised(tools, network, f"{work}/made.tflite", ways[way] + (RANDOM if "int" in way else [])))[0]
                                      for way in ("int8", "int16x8", "float16"))
             except (subprocess.CalledProcessError, ZeroDivisionError):
-                continue  # every_quantized.sh looks at what cannot be made or run
+                continue  # every_quantized.py looks at what cannot be made or run
         if math.isnan(int8 + finer + half):
             continue  # its float outputs have NaN, beside which there is no error
         judged += 1

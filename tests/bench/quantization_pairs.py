@@ -166,7 +166,7 @@ def generated(tools):
         with tempfile.TemporaryDirectory() as work:
             ours = os.path.join(work, "ours.tflite")
             if subprocess.run([f"{tools}/circle-quantizer", *FULL[:2], "--input_data", "random", network, ours], stderr=subprocess.DEVNULL).returncode:
-                continue  # every_quantized.sh looks at these
+                continue  # every_quantized.py looks at these
             f = Figures(network, ours, ours)
         weights, scales = weights + f.weights, scales + f.scales
         if f.nearest != f.weights:

@@ -37,7 +37,7 @@ async function cases(model, number) {
   try {
     await write('-O0', model, converted);
   } catch {
-    return { refused: true, list: [] }; // every_model.sh looks at these
+    return { refused: true, list: [] }; // every_model.py looks at these
   }
   const same = (a, b) => fs.readFileSync(a).equals(fs.readFileSync(b));
   // A sample in text form is made a file by converting it.

@@ -59,7 +59,7 @@ const all = { right: 0, wrong: 0, none: 0, extra: 0 };
 for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   if (fs.statSync(source).size > mostBytes) continue;
   for (const level of ['-O0', '-O1']) {
-    if (run(bin, 'circle2circle', [level, '--origin=ignore', '--no-origin-json', source, at('model.tflite')]).status) continue; // every_model.sh looks at these
+    if (run(bin, 'circle2circle', [level, '--origin=ignore', '--no-origin-json', source, at('model.tflite')]).status) continue; // every_model.py looks at these
     const sums = judge(`${path.basename(source)} ${level}`, at('model.tflite'));
     if (!sums) continue;
     ++profiled;

@@ -122,7 +122,7 @@ for (const source of fs.readFileSync(0, 'utf8').split('\n').filter(Boolean)) {
   const before = path.join(work, 'before.tflite'), after = path.join(work, 'after.tflite');
   const write = (level, output) => spawnSync(path.join(bin, 'circle2circle'), [level, '--origin=ignore', '--no-origin-json', source, output], { encoding: 'utf8' });
   const written = write('-O0', before);
-  if (written.status || write('-O1', after).status) continue; // every_model.sh looks at these
+  if (written.status || write('-O1', after).status) continue; // every_model.py looks at these
   if (Number(/ (\d+) operators/.exec(written.stderr)?.[1] ?? 0) > mostOperators) continue;
   for (const [level, model] of [['-O0', before], ['-O1', after]]) {
     const judged = await judge(`${path.basename(source)} ${level}`, model);

@@ -240,7 +240,7 @@ for (const model of models) {
   try {
     run('circle2circle', '-O1', model, at('m.circle'));
   } catch {
-    ++refused; // every_model.sh looks at these
+    ++refused; // every_model.py looks at these
     continue;
   }
   ++done;
