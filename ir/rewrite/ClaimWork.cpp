@@ -8,6 +8,30 @@
 /// Which work of the source each operator has done, as can be told when all is in its place.
 namespace origo {
 
+/// The relation is of another lineage from now on, and so is what those use who do the work of an operator of the
+/// source that was given this tensor.
+static void useAs(Model &model, Value &value, Relation &relation, uint32_t lineage) {
+  const uint32_t before = relation.lineage;
+  relation.lineage = lineage;
+  value.forEachUse([&](Use &use) {
+    Operator &user = *use.user();
+    auto renumber = [&](uint32_t &used, IdSet own) {
+      bool wasGiven = false;
+      if (used == before)
+        model.sets.forEach(own, [&](uint32_t id) {
+          wasGiven |= llvm::is_contained(model.sourceGraph.operands(id), static_cast<int32_t>(relation.tensor));
+        });
+      if (wasGiven)
+        used = lineage;
+    };
+    if (user.lineages().empty())
+      return renumber(use.lineage, user.origins);
+    for (Lineage &one : user.makeLineages())
+      renumber(one.operands[use.operandIndex()], one.operators);
+    use.lineage = user.lineages().front().operands[use.operandIndex()];
+  });
+}
+
 /// Who makes a source tensor does the work of the operator that made it, if that lives on at all: what it did may be
 /// nothing here, and something in an operator that was made of it for another user. Where the result equals another
 /// tensor as well, that one is without this work, and has a lineage of its own. That it is another one but for some
@@ -65,7 +89,7 @@ void Rewriter::claimWork() {
               claimed = model.sets.join(claimed, model.sets.single(before));
           IdSet own = model.sets.join(lineage::origins(op, relation.lineage), claimed);
           if (apart)
-            relation.lineage = lineage::addLike(op, relation.lineage, own);
+            useAs(model, *result, relation, lineage::addLike(op, relation.lineage, own));
           else if (!op.lineages().empty())
             op.makeLineages()[relation.lineage].operators = own;
           op.origins = model.sets.join(op.origins, claimed);
