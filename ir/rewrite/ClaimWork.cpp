@@ -9,7 +9,7 @@
 namespace origo {
 
 /// The relation is of another lineage from now on, and so is what those use who do the work of an operator of the
-/// source that was given this tensor.
+/// source that was given this tensor, and of none that may be in front of it: operators of a source are in order.
 static void useAs(Model &model, Value &value, Relation &relation, uint32_t lineage) {
   const uint32_t before = relation.lineage;
   relation.lineage = lineage;
@@ -17,7 +17,8 @@ static void useAs(Model &model, Value &value, Relation &relation, uint32_t linea
     Operator &user = *use.user();
     auto renumber = [&](uint32_t &used, IdSet own) {
       bool wasGiven = false;
-      if (used == before)
+      int32_t maker = model.sourceGraph.producer(relation.tensor);
+      if (auto first = model.sets.next(own, 0); used == before && first && static_cast<int32_t>(*first) > maker)
         model.sets.forEach(own, [&](uint32_t id) {
           wasGiven |= llvm::is_contained(model.sourceGraph.operands(id), static_cast<int32_t>(relation.tensor));
         });
