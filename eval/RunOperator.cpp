@@ -173,8 +173,9 @@ llvm::Error OperatorTensors::bind(KernelContext &context, llvm::ArrayRef<const T
   return llvm::Error::success();
 }
 
-llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
-                                                     uint64_t memoryLimit) {
+llvm::Expected<std::vector<OwnedTensor>>
+runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given, uint64_t memoryLimit,
+            llvm::function_ref<void(unsigned, llvm::ArrayRef<uint8_t>)> leaves) {
   auto kernel = kernelFor(op);
   if (!kernel)
     return kernel.takeError();
@@ -188,6 +189,9 @@ llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::A
     context.results[i].type = tensors.results[i].type;
     context.results[i].shape = tensors.results[i].shape;
   }
+  for (unsigned i = 0; leaves && i < given.size(); ++i)
+    if (given[i] && op.operand(i) && op.operand(i)->isVariable)
+      leaves(i, tensors.operands[i].storage);
   return std::move(context.results);
 }
 

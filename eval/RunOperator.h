@@ -71,7 +71,9 @@ private:
 
 /// Computes one operator. `given[i]` is operand i; where it is null, the operand must be a constant or absent. Results
 /// are in the order of the operator's; an absent one is empty. More than `memoryLimit` bytes of results are refused.
-llvm::Expected<std::vector<OwnedTensor>> runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given,
-                                                     uint64_t memoryLimit = uint64_t(1) << 32);
+/// `leaves(i, bytes)`: what operand i, which is a variable and was given, holds then.
+llvm::Expected<std::vector<OwnedTensor>>
+runOperator(const Operator &op, llvm::ArrayRef<const TensorRef *> given, uint64_t memoryLimit = uint64_t(1) << 32,
+            llvm::function_ref<void(unsigned, llvm::ArrayRef<uint8_t>)> leaves = nullptr);
 
 } // namespace origo::eval

@@ -5,6 +5,7 @@
 #include "ir/Mutation.h"
 #include "ir/text/ExpressionText.h"
 #include "origin/Fingerprint.h"
+#include "origin/Laws.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -23,7 +24,7 @@ MapOfModel::MapOfModel(Model &model, const origin::Lineage &lineage, const Table
   map.retrained = lineage.retrained;
   map.target.file = std::move(name);
   map.target.format = tables.tflite ? "tflite" : "circle";
-  map.target.laws = model.laws >= 10 ? model.laws : 0;
+  map.target.laws = origin::allLaws;
   withView(model, tables, [&](const origin::ModelView &view) {
     map.target.fingerprint = origin::fingerprint(view);
     map.target.content = origin::content(view);

@@ -49,17 +49,26 @@ uint64_t storageOf(const Value &value) {
 
 } // namespace
 
-llvm::ArrayRef<ConstantExpressions::Place> ConstantExpressions::find(const Payload &payload) const {
-  auto known = byBytes.find(keyOf(payload));
+llvm::ArrayRef<ConstantExpressions::Place> ConstantExpressions::find(const Payload &payload, Rounded rounded) const {
+  auto known = byBytes.find(keyOf(payload, rounded));
   if (known == byBytes.end() || known->second.front().bytes.expired())
     return {};
   return known->second;
 }
 
 void ConstantExpressions::share(const Payload &from, const Payload &to) {
-  llvm::SmallVector<Place, 1> ways(find(from));
-  for (Place &way : ways)
-    place(to, std::move(way.operand), way.rounded);
+  auto [owner, start, size, none] = keyOf(from, std::nullopt);
+  std::vector<std::pair<Rounded, Operand>> ways;
+  for (auto at = byBytes.lower_bound({owner, start, size, none}); at != byBytes.end(); ++at) {
+    if (std::tuple(std::get<0>(at->first), std::get<1>(at->first), std::get<2>(at->first)) !=
+        std::tuple(owner, start, size))
+      break;
+    for (const Place &way : at->second)
+      if (!way.bytes.expired())
+        ways.emplace_back(std::get<3>(at->first), way.operand);
+  }
+  for (auto &[rounded, operand] : ways)
+    place(to, std::move(operand), rounded);
 }
 
 ConstantExpressions::Operand ConstantExpressions::of(const Value &constant) const {
@@ -75,9 +84,8 @@ ConstantExpressions::Operand ConstantExpressions::of(const Value &constant) cons
     llvm::ArrayRef<Step> way = steps.get(moved->steps);
     return {Operand::Source, moved->tensor, {way.begin(), way.end()}};
   }
-  for (const Place &known : find(constant.payload()))
-    if (!known.rounded)
-      return known.operand;
+  if (llvm::ArrayRef<Place> known = find(constant.payload(), std::nullopt); !known.empty())
+    return known.front().operand;
   return {isStated(constant) ? Operand::Given : Operand::Unknown};
 }
 
@@ -86,8 +94,8 @@ llvm::SmallVector<ConstantExpressions::Operand, 1> ConstantExpressions::beforeRo
   if (plain.kind == Operand::Source)
     return {plain};
   llvm::SmallVector<Operand, 1> ways;
-  for (const Place &known : find(constant.payload()))
-    if (!known.rounded || known.rounded == storageOf(constant))
+  for (Rounded rounded : {Rounded(), Rounded(storageOf(constant))})
+    for (const Place &known : find(constant.payload(), rounded))
       ways.push_back(known.operand);
   if (!ways.empty())
     return ways;
@@ -149,16 +157,20 @@ void ConstantExpressions::add(const Value &constant, llvm::StringRef text) {
     return;
   bool isRounded =
       (constant.quantization && constant.quantization->quantized()) || constant.type == TensorType::FLOAT16;
-  place(constant.payload(), note({.text = text}), isRounded ? std::optional(storageOf(constant)) : std::nullopt);
+  const Rounded rounded = isRounded ? Rounded(storageOf(constant)) : std::nullopt;
+  auto isSame = [&](const Place &way) {
+    return way.operand.kind == Operand::Made && noted[way.operand.index].text == text;
+  };
+  if (llvm::none_of(find(constant.payload(), rounded), isSame))
+    place(constant.payload(), note({.text = text}), rounded);
 }
 
-void ConstantExpressions::place(const Payload &payload, Operand operand, std::optional<uint64_t> rounded) {
-  llvm::SmallVector<Place, 1> &ways = byBytes[keyOf(payload)];
+void ConstantExpressions::place(const Payload &payload, Operand operand, Rounded rounded) {
+  llvm::SmallVector<Place, 1> &ways = byBytes[keyOf(payload, rounded)];
   if (!ways.empty() && ways.front().bytes.expired())
     ways.clear(); // of bytes that were here before
-  if (ways.size() < mostWays &&
-      llvm::none_of(ways, [&](const Place &known) { return known.operand == operand && known.rounded == rounded; }))
-    ways.push_back({payload.lifetime(), std::move(operand), rounded});
+  if (ways.size() < mostWays && llvm::none_of(ways, [&](const Place &known) { return known.operand == operand; }))
+    ways.push_back({payload.lifetime(), std::move(operand)});
 }
 
 ConstantExpressions::Operand ConstantExpressions::note(Noted what) {

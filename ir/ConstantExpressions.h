@@ -68,18 +68,19 @@ private:
   struct Place {
     std::weak_ptr<const void> bytes;
     Operand operand;
-    /// The bytes are what the operand is, rounded to this type with these scales, which others may have stored
-    /// otherwise.
-    std::optional<uint64_t> rounded;
   };
   static constexpr size_t mostWays = 8; ///< of computing the same bytes
-  std::map<std::tuple<const void *, uint64_t, uint64_t>, llvm::SmallVector<Place, 1>> byBytes;
-  static std::tuple<const void *, uint64_t, uint64_t> keyOf(const Payload &payload) {
+  /// The bytes are what an operand is, or that rounded to a type with scales. Others may have stored the same bytes
+  /// with other scales: of a network's biases that are zeros, each.
+  using Rounded = std::optional<uint64_t>;
+  using Key = std::tuple<const void *, uint64_t, uint64_t, Rounded>;
+  std::map<Key, llvm::SmallVector<Place, 1>> byBytes;
+  static Key keyOf(const Payload &payload, Rounded rounded) {
     auto [owner, start] = payload.identity();
-    return {owner, start, payload.size()};
+    return {owner, start, payload.size(), rounded};
   }
-  llvm::ArrayRef<Place> find(const Payload &payload) const;
-  void place(const Payload &payload, Operand operand, std::optional<uint64_t> rounded);
+  llvm::ArrayRef<Place> find(const Payload &payload, Rounded rounded) const;
+  void place(const Payload &payload, Operand operand, Rounded rounded);
   Operand note(Noted what);
 };
 

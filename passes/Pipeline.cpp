@@ -362,7 +362,6 @@ llvm::Error Run::run() {
 } // namespace
 
 llvm::Error runPipeline(Model &model, const Pipeline &pipeline, PayloadStore &store, const PipelineOptions &options) {
-  model.laws = 13; // whatever a rewrite does without is noted, what changes places, and what is inexact
   if (pipeline.empty())
     return llvm::Error::success();
   return Run(model, pipeline, store, options).run();

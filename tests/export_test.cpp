@@ -2,6 +2,7 @@
 #include "export/Writer.h"
 #include "import/Import.h"
 #include "origin/Files.h"
+#include "origin/Laws.h"
 #include "origin/codec/Embedded.h"
 #include "tests/RealModels.h"
 
@@ -702,6 +703,15 @@ TEST_F(ExportTest, ExactnessEndsAtAnInexactOperator) {
     EXPECT_TRUE(rows[0].constant);
     EXPECT_EQ(rows[0].tensors, std::vector<uint32_t>{0});
   }
+}
+
+TEST_F(ExportTest, WhatIsOnlyConvertedTellsAllLaws) {
+  write(at("a.circle"), modelWithPayload(16));
+  std::optional<Imported> model = imported(at("a.circle"));
+  ASSERT_TRUE(model);
+  llvm::Expected<origin::OriginMap> map = originMapOf(*model->model, model->lineage, Format::Tflite);
+  ASSERT_TRUE(bool(map)) << llvm::toString(map.takeError());
+  EXPECT_EQ(map->target.laws, origin::allLaws);
 }
 
 TEST_F(ExportTest, RelationsThroughAConstantNeedItAlive) {

@@ -142,6 +142,26 @@ TEST(ProveFiles, OfIntegersButForTheirRounding) {
   }
 }
 
+/// Zeros of many biases are the same bytes, each with a scale of its own.
+TEST(ProveFiles, EqualBytesHaveAsManyScalesAsTheyHave) {
+  constexpr int layers = 20;
+  std::string text = "  %b: f32[72] = const splat 0\n", outputs;
+  for (int i = 0; i < layers; ++i) {
+    std::string n = std::to_string(i);
+    text += "  %c" + n + ": f32[72] = const seed " + std::to_string(i + 100) + " uniform 0.5 2\n  %w" + n +
+            ": f32[72,4] = const seed " + n + " normal 0 0.3\n  %f" + n + ": f32[1,72] = FULLY_CONNECTED(%x, %w" + n +
+            ", %b)\n  %y" + n + ": f32[1,72] = MUL(%f" + n + ", %c" + n + ")\n";
+    outputs += (i ? ", %y" : "%y") + n;
+  }
+  Files files;
+  ASSERT_TRUE(
+      files.makeOfText("subgraph @main(%x: f32[1,4]) -> (" + outputs + ") {\n" + text + "}\n", "--scheme=int8"));
+  auto proof = files.prove(files.related());
+  ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+  EXPECT_STREQ(proof->verdict(), "equal");
+  EXPECT_TRUE(proof->constants.untold.empty());
+}
+
 /// Two constants that are multiples of one are the same integers with other scales, and each is what its own map says.
 TEST(ProveFiles, EqualBytesMeanOtherNumbersWithOtherScales) {
   for (const char *scheme : {"int8", "int16x8"}) {

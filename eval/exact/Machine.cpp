@@ -200,7 +200,9 @@ Machine::Results Machine::byReference(const Operator &op, llvm::ArrayRef<Held> o
       refs[i] = refTo(operands[i], operands[i].block->bytes);
       given[i] = &refs[i];
     }
-  auto computed = runOperator(op, given, limits.memory);
+  auto computed = runOperator(op, given, limits.memory, [&](unsigned i, llvm::ArrayRef<uint8_t> bytes) {
+    llvm::copy(bytes, operands[i].block->bytes.begin());
+  });
   if (!computed)
     return computed.takeError();
   llvm::SmallVector<Held, 2> results(op.results().size());
@@ -355,9 +357,15 @@ std::optional<std::string> Machine::withoutKernel(const Operator &op, llvm::Arra
                                     value->type == TensorType::VARIANT);
                  });
   bool isNamed = exact && real && isCustom; // the reference engine has no kernel of it
-  // What is left in variables of integers, the reference engine does not tell.
-  bool keepsState = op.effects() != 0 && !(exact && real && !isCustom);
+  bool keepsState = op.effects() != 0 && (isCustom || (real && !exact));
   if ((!findKernel(op) && !isNamed) || unknown || keepsState)
+    return op.opName();
+  // Whose bytes are those that a function of which nothing is known has got in floats.
+  auto isOpaquePair = [](const Held &held) {
+    return held && !held.opaque.empty() &&
+           (held.tensor.type == TensorType::COMPLEX64 || held.tensor.type == TensorType::COMPLEX128);
+  };
+  if (real && llvm::any_of(operands, isOpaquePair))
     return op.opName();
   if (!real || onlyMoves(op))
     return std::nullopt;

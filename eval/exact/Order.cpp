@@ -1,8 +1,9 @@
 #include "eval/exact/Shared.h"
+#include "eval/kernels/NonMaxSuppression.h"
 
 #include <numeric>
 
-/// Which number is the largest.
+/// Which number is the largest, and which boxes are the best.
 namespace origo::eval::exact {
 
 using namespace loops;
@@ -72,12 +73,40 @@ llvm::Error largest(Context &ctx) {
   return narrow ? largestAs<int16_t>(ctx) : largestAs<int32_t>(ctx);
 }
 
+/// What boxes are compared with.
+struct Boxes {
+  using Number = exact::Number;
+  Context &ctx;
+  const Arithmetic &math = ctx.math;
+
+  Number of(float x) const { return math.of(static_cast<double>(x)); }
+  Number add(const Number &a, const Number &b) const { return math.add(a, b); }
+  Number subtract(const Number &a, const Number &b) const { return math.subtract(a, b); }
+  Number multiply(const Number &a, const Number &b) const { return math.multiply(a, b); }
+  Number divide(const Number &a, const Number &b) const { return math.divide(a, b); }
+  Number exponential(const Number &x) const { return math.exponential(x); }
+  Number larger(const Number &a, const Number &b) const { return math.larger(a, b); }
+  Number smaller(const Number &a, const Number &b) const { return math.smaller(a, b); }
+  Order compare(const Number &a, const Number &b) const {
+    Order order = math.compare(a, b);
+    ctx.doubtful |= order == Order::Unknown;
+    return order;
+  }
+  bool less(const Number &a, const Number &b) const { return compare(a, b) == Order::Less; }
+  bool isAtMost(const Number &a, const Number &b) const { return compare(a, b) != Order::Greater; }
+  bool isSame(const Number &a, const Number &b) const { return compare(a, b) == Order::Same; }
+  Number chosen(const Number &x) const { return ctx.doubtful ? Arithmetic::doubtful(x) : x; }
+};
+llvm::Error bestBoxes(Context &ctx) { return suppression::run(ctx, Boxes{ctx}); }
+
 } // namespace
 
 llvm::ArrayRef<ExactKernel> orderKernels() {
   static const ExactKernel rows[] = {
       {Op::ARG_MAX, argBest},
       {Op::ARG_MIN, argBest},
+      {Op::NON_MAX_SUPPRESSION_V4, bestBoxes},
+      {Op::NON_MAX_SUPPRESSION_V5, bestBoxes},
       {Op::TOPK_V2, largest},
   };
   return rows;

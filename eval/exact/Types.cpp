@@ -67,13 +67,38 @@ llvm::Error quantize(Context &ctx) {
   return storeIntegers(ctx, whole);
 }
 
+/// f(real, imaginary) of complex numbers, which are stored as floats.
+template <class F> llvm::Error ofComplex(Context &ctx, F f) {
+  const Tensor &in = ctx.input(0);
+  auto out = ctx.output().as<Number>();
+  auto fill = [&](auto parts) {
+    for (size_t i = 0; i < out.size(); ++i)
+      out[i] = f(ctx.math.of(static_cast<double>(parts[2 * i])), ctx.math.of(static_cast<double>(parts[2 * i + 1])));
+  };
+  if (in.type == TensorType::COMPLEX128)
+    fill(in.as<double>());
+  else
+    fill(in.as<float>());
+  return llvm::Error::success();
+}
+llvm::Error realPart(Context &ctx) {
+  return ofComplex(ctx, [](const Number &real, const Number &) { return real; });
+}
+llvm::Error imaginaryPart(Context &ctx) {
+  return ofComplex(ctx, [](const Number &, const Number &imaginary) { return imaginary; });
+}
+llvm::Error absolute(Context &ctx) {
+  return ofComplex(ctx, [&](const Number &a, const Number &b) {
+    return ctx.math.root(ctx.math.add(ctx.math.square(a), ctx.math.square(b)));
+  });
+}
+
 } // namespace
 
 llvm::ArrayRef<ExactKernel> typeKernels() {
   static const ExactKernel rows[] = {
-      {Op::CAST, cast},
-      {Op::DEQUANTIZE, dequantize},
-      {Op::QUANTIZE, quantize},
+      {Op::CAST, cast},          {Op::COMPLEX_ABS, absolute}, {Op::DEQUANTIZE, dequantize},
+      {Op::IMAG, imaginaryPart}, {Op::QUANTIZE, quantize},    {Op::REAL, realPart},
   };
   return rows;
 }

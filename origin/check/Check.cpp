@@ -196,6 +196,15 @@ static void checkFingerprints(const OriginMap &map, const ModelView &target, con
     compare("source", *source, map.source.fingerprint, map.source.content, map.source.bound);
 }
 
+/// Of a map that was found: rows that say that something is not known.
+static size_t unknownRows(const OriginMap &map) {
+  auto isUnknown = [](const auto &row) { return row.syntheticReason == "unknown"; };
+  size_t count = llvm::count_if(map.ledger, [](const MapLedgerRow &row) { return row.fate == "unknown"; });
+  for (const TargetSubgraph &graph : map.target.subgraphs)
+    count += llvm::count_if(graph.operators, isUnknown) + llvm::count_if(graph.tensors, isUnknown);
+  return count;
+}
+
 std::vector<Violation> origin::check(const OriginMap &map, const ModelView &target, const ModelView *source,
                                      std::vector<std::string> &skipped) {
   std::vector<Violation> violations;
@@ -217,16 +226,11 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
   if (!context.inferred())
     checkExact(context);
   if (context.source) {
-    if (!context.inferredOnce())
-      checkParents(context);
+    checkParents(context);
     checkRelations(context);
     checkInferred(context);
-    if (!context.inferredOnce()) {
-      checkLiving(context);
-      checkNeighbours(context);
-    } else {
-      skipped.push_back("laws 7, 10 and 11, which ask what a run saw: the map was found, and not kept");
-    }
+    checkLiving(context);
+    checkNeighbours(context);
   } else {
     std::string why = source ? "the given source is not the file that the map lists" : "no source file was given";
     skipped.push_back("law 7 (no invented parents), law 10 (nothing dies under the living), law 11 (neighbours keep "
@@ -237,9 +241,12 @@ std::vector<Violation> origin::check(const OriginMap &map, const ModelView &targ
   }
   if (!source)
     skipped.push_back("the source's listing and fingerprint (laws 4 and 5): no source file was given");
+  if (size_t count = context.inferredOnce() ? unknownRows(map) : 0)
+    skipped.push_back("what " + std::to_string(count) + " rows say that nobody knows: the map was found, and not kept");
   checkIdentity(context);
   report.finish();
   if (!violations.empty() && !context.allTold())
-    skipped.push_back("whether that is untrue or only untold: a run has told fewer than 13 laws");
+    skipped.push_back("whether that is untrue or only untold: a run has told fewer than " + std::to_string(allLaws) +
+                      " laws");
   return violations;
 }

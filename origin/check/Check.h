@@ -11,4 +11,8 @@ namespace origo::origin {
 std::vector<Violation> check(const OriginMap &map, const ModelView &target, const ModelView *source,
                              std::vector<std::string> &skipped);
 
+/// `movedPast` of all operators of a map that is found, as nobody saw what changed places: all that can have, by
+/// law 11.
+void findMovedPast(OriginMap &map, const ModelView &target, const ModelView &source);
+
 } // namespace origo::origin

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "origin/Laws.h"
 #include "origin/OriginMap.h"
 #include "origin/check/Graph.h"
 #include "origin/check/Violation.h"
@@ -47,8 +48,8 @@ struct CheckContext {
 
   /// Did all runs tell what the laws are asked of? They are asked of all maps: whoever writes a map writes this too.
   bool allTold() const {
-    constexpr uint32_t all = 13;
-    return map.target.laws >= all && llvm::all_of(map.chain, [](const ChainEntry &entry) { return entry.laws >= all; });
+    return map.target.laws >= allLaws &&
+           llvm::all_of(map.chain, [](const ChainEntry &entry) { return entry.laws >= allLaws; });
   }
   /// Was the map found, and not kept by who wrote the file? Then it may say that something is not known.
   bool inferred() const { return !map.target.inferred.empty(); }

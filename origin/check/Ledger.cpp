@@ -186,8 +186,7 @@ void origin::checkLedger(CheckContext &context) {
 
   if (!context.source)
     return;
-  if (!context.inferredOnce())
-    checkPlaces(context);
+  checkPlaces(context);
   checkOutputs(context);
   std::vector<bool> used = usedTensors(*context.source);
   for (const MapLedgerRow &row : map.ledger)

@@ -1,3 +1,4 @@
+#include "origin/check/Check.h"
 #include "origin/check/Context.h"
 #include "origin/check/SourceOrder.h"
 #include "schema/OperatorFacts.h"
@@ -59,10 +60,28 @@ public:
     order.answer(questions, members, itself);
     for (const SourceOrder::Question &question : questions)
       if (!question.answer)
-        context.report.add(11, [&] {
-          return context.writtenOperator(question.row) + " makes what needs " +
-                 context.sourceOperator(question.group / 2) + ", but nothing in front of it has done that";
+        context.report.add(
+            11,
+            [&] {
+              return context.writtenOperator(question.row) + " makes what needs " +
+                     context.sourceOperator(question.group / 2) + ", but nothing in front of it has done that";
+            },
+            question.row);
+  }
+
+  /// All that the operator can have changed places with, ascending.
+  std::vector<uint32_t> movable(uint32_t op, const OperatorRow &row) const {
+    std::vector<uint32_t> ids;
+    for (uint32_t maker : row.origins)
+      if (context.knownOperator(maker))
+        source.forEachInput(maker, [&](int32_t tensor) {
+          if (int32_t before = tensor < 0 ? -1 : source.producer[tensor];
+              before >= 0 && !whyNotMoved(op, row, static_cast<uint32_t>(before)))
+            ids.push_back(static_cast<uint32_t>(before));
         });
+    llvm::sort(ids);
+    ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+    return ids;
   }
 
 private:
@@ -273,3 +292,16 @@ private:
 } // namespace
 
 void origin::checkNeighbours(CheckContext &context) { NeighbourCheck(context).run(); }
+
+void origin::findMovedPast(OriginMap &map, const ModelView &target, const ModelView &source) {
+  std::vector<Violation> violations;
+  Report report(violations);
+  const FileGraph written(target), read(source);
+  CheckContext context(map, written, &read, report);
+  if (!context.source)
+    return;
+  const NeighbourCheck neighbours(context);
+  for (auto [g, graph] : llvm::enumerate(map.target.subgraphs))
+    for (auto [i, row] : llvm::enumerate(graph.operators))
+      row.movedPast = neighbours.movable(written.subgraphs[g].firstOperator + static_cast<uint32_t>(i), row);
+}

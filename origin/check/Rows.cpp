@@ -98,10 +98,10 @@ static void checkOperatorRow(CheckContext &context, uint32_t op, const OperatorR
   bool unknown = row.syntheticReason == "unknown" && context.inferredOnce();
   if (synthetic && !unknown && !isSyntheticReason(row.syntheticReason))
     report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
-  if (synthetic && isSyntheticReason(row.syntheticReason) && !context.inferredOnce() &&
+  if (synthetic && isSyntheticReason(row.syntheticReason) &&
       !isOfKind(context.target.opcode(op).info, row.syntheticReason))
     report.add(1, words(" is synthetic as " + quoted(row.syntheticReason) + ", and does more than that"));
-  if (!context.inferred() && !areInOrder(row.lineages))
+  if (!areInOrder(row.lineages))
     report.add(1, words(" lists its lineages out of order or twice"));
   if (!areUnion(row.lineages, &MapLineage::operators, row.origins))
     report.add(1, words(" has lineages whose origins are not those of the row"));
@@ -140,7 +140,7 @@ static void checkTensorRow(CheckContext &context, uint32_t tensor, const TensorR
     if (synthetic && recorded && !isSyntheticReason(row.syntheticReason))
       report.add(1, words(" is synthetic for " + quoted(row.syntheticReason) + ", which is no known reason"));
   }
-  if (!context.inferred() && !areInOrder(row.lineages))
+  if (!areInOrder(row.lineages))
     report.add(1, words(" lists its lineages out of order or twice"));
   if (row.constant && (!areUnion(row.lineages, &MapLineage::tensors, row.tensors) ||
                        !areUnion(row.lineages, &MapLineage::operators, row.operators)))

@@ -1,6 +1,7 @@
 #include "report/infer/Infer.h"
 
 #include "origin/Fingerprint.h"
+#include "origin/Laws.h"
 #include "origin/check/Check.h"
 #include "report/infer/Execute.h"
 #include "report/infer/InferredMap.h"
@@ -116,6 +117,7 @@ static std::vector<Violation> writeLawfully(const InferSearch &search, Side sour
     InferredMap(search, source.model, result.model, made.map, made.coverage, made.doubts, kept, attempt.fates,
                 attempt.careful, doubted)
         .run();
+    findMovedPast(made.map, result.file, source.file);
     std::vector<std::string> skipped;
     violations = check(made.map, result.file, &source.file, skipped);
     if (violations.empty())
@@ -142,6 +144,7 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
   map.target.format = result.lineage.source->format;
   map.target.fingerprint = fingerprint(resultFile);
   map.target.content = content(resultFile);
+  map.target.laws = origin::allLaws - 1; // nobody saw what was inexact
   map.target.inferred = "structure, constants, and operators executed on " + options.evidence;
   if (options.evidence.empty()) {
     map.target.inferred += "seeds";

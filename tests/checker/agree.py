@@ -102,6 +102,17 @@ def agrees(is_own, first, second):
     return first & SAME == second & SAME and not (invented and not first)
 
 
+def as_found(origin_map):
+    """What a liar writes who says that nobody saw: the map was found, and what became of what is gone is not known."""
+    found = copy.deepcopy(origin_map)
+    found["target"]["inferred"] = "their word"
+    for row in found["ledger"]:
+        row.update({"fate": "unknown", "into": {"operators": [], "tensors": []}})
+        for key in ("was", "with", "ledTo"):
+            row.pop(key, None)
+    return found
+
+
 class Editor:
     """One change of a map, of a kind that the random numbers choose."""
 
@@ -120,10 +131,11 @@ class Editor:
     def an_id(self, is_tensor):
         return self.random.randrange(self.count[is_tensor]) if self.count[is_tensor] else 0
 
-    def edit(self):
+    def edit(self, likely):
+        """`likely`: of the kind with this name, if it can be; empty: of any."""
         kinds = [getattr(self, name) for name in sorted(dir(self)) if name.startswith("do_")]
-        for _ in range(20):
-            kind = self.random.choice(kinds)
+        for attempt in range(20):
+            kind = getattr(self, "do_" + likely) if likely and attempt == 0 else self.random.choice(kinds)
             if self.random.randrange(4) == 0:  # nobody is excused by a map that is old
                 self.map["target"]["laws"] = self.random.randrange(14)
             if kind() is not None and self.map != self.case.map:
@@ -384,6 +396,26 @@ class Editor:
         return True
 
 
+class Rare:
+    """Which kinds of edits break one law alone, so that the law that is rarest so far is asked about more often."""
+
+    def __init__(self, alone):
+        self.alone, self.tried, self.broke = alone, collections.Counter(), collections.defaultdict(collections.Counter)
+
+    def note(self, kind, laws):
+        self.tried[kind] += 1
+        if len(laws) == 1:
+            self.broke[next(iter(laws))][kind] += 1
+
+    def kind(self, seed):
+        """Every second time one that is good for it."""
+        if seed % 2 or not self.broke:
+            return ""
+        law = min(self.broke, key=lambda law: (self.alone[law], law))
+        good = {kind: count / self.tried[kind] for kind, count in self.broke[law].items()}
+        return max(good, key=lambda kind: (good[kind], kind))
+
+
 def main():
     bin_folder = Path(sys.argv[1]).resolve()
     thorough = os.environ.get("ORIGO_THOROUGH", "0") != "0"
@@ -391,6 +423,7 @@ def main():
     shown = int(os.environ.get("SHOWN", 10))
     failed, judged = 0, 0
     both, alone, only_first = collections.Counter(), collections.Counter(), collections.Counter()
+    excused, found, rare = [], 0, Rare(alone)
     with tempfile.TemporaryDirectory() as scratch, ThreadPoolExecutor(2) as pool:
         graphs = Path(scratch) / "graphs"
         run(bin_folder / "circle-fuzz", f"--write={graphs}", f"--graphs={400 if thorough else 40}", "--seed=77000")
@@ -410,17 +443,23 @@ def main():
             for seed in range(edits if made else 0):
                 case = made[seed % len(made)]
                 editor = Editor(case, seed)
-                kind = editor.edit()
+                kind = editor.edit(rare.kind(seed))
                 if kind:
                     yield case, f"{kind}, seed {seed}", editor.map
 
         def judge(job):
             case, kind, edited = job
-            return case, kind, case.first(bin_folder, edited), case.second(edited)
+            first = case.first(bin_folder, edited)
+            excuse = case.first(bin_folder, as_found(edited))[0] if kind and first[0] & {7, 11} else None
+            return case, kind, first, case.second(edited), excuse
 
         for batch in iter(lambda made_jobs=jobs(): list(itertools.islice(made_jobs, 256)), []):
-            for case, kind, (first, text), (second, violations) in pool.map(judge, batch):
+            for case, kind, (first, text), (second, violations), excuse in pool.map(judge, batch):
                 judged += 1
+                rare.note((kind or "").split(",")[0], first if kind and first == second else ())
+                found += excuse is not None
+                if excuse == set():
+                    excused.append(f"{case.name} ({kind}): {text.strip().splitlines()[:1]}")
                 if agrees(kind is None, first, second):
                     for law in first & second:
                         both[law] += 1
@@ -440,8 +479,10 @@ def main():
     print(f"checkers: {len(made)} maps of {len(cases)} cases, {judged} judged with edited ones, {failed} disagreements")
     print(f"refused by both: {told(both)}\nfor one law alone: {told(alone)}")
     print(f"by the first for more laws: {told(only_first)}")
+    print(f"refused for law 7 or 11: {found}, and {len(excused)} of them pass for maps that were found")
+    print("".join(f"  {each}\n" for each in excused[:shown]), end="")
     # Maps that nobody edited are most of what there is to be right about.
-    return 1 if failed or len(made) < len(cases) * 0.8 else 0
+    return 1 if failed or excused or len(made) < len(cases) * 0.8 else 0
 
 
 if __name__ == "__main__":

@@ -54,8 +54,7 @@ class Checker:
         if self.inferred:
             self.evidence()
         self.makers()
-        if not self.inferred_once:
-            self.parents()
+        self.parents()
         self.converted()
         self.living()
         self.neighbours()
@@ -227,12 +226,12 @@ class Checker:
             return
         if reason not in REASONS:
             self.add(1, f"operator {number} is synthetic for no known reason")
-        elif not self.inferred_once and self.target.operators[number].name not in BRIDGES.get(reason, ()):
+        elif self.target.operators[number].name not in BRIDGES.get(reason, ()):
             self.add(1, f"operator {number} is no {reason}")
 
     def out_of_order(self, row, *keys):
         lineages = [[one[key] for key in keys] for one in row.get("lineages", [])]
-        return not self.inferred and any(a >= b for a, b in zip(lineages, lineages[1:]))
+        return any(a >= b for a, b in zip(lineages, lineages[1:]))
 
     def operator_lineages(self, number, row):
         lineages = row.get("lineages", [])
@@ -354,7 +353,7 @@ class Checker:
             self.add(8, f"{what} is {fate}, and leads " + ("somewhere" if leads else "nowhere"))
         if is_tensor and fate == "dead" and self.is_kept_output(i):
             self.add(8, f"{what} is an output of the model, and dead")
-        if is_tensor and not self.inferred_once:
+        if is_tensor:
             self.places(i, row)
         if fate == "elsewhere" and not (row.get("part") or {}).get("file"):
             self.add(8, f"{what} is in another part, and nobody knows in which")
@@ -556,8 +555,9 @@ class Checker:
         producer = self.target.producer[number]
         row = self.gone[False].get(maker)
         if row is not None and row["fate"] == "unknown" and self.inferred_once:
-            # Of what is given, that nobody knows what became of who made it in the source refutes nothing.
-            if producer < 0 and not self.is_constant(number):
+            # Of what is given, that nobody knows what became of who made it in the source refutes nothing; and a
+            # constant may say itself that it was computed by it.
+            if producer < 0 and (not self.is_constant(number) or maker in self.operators_of(number, lineage)):
                 return True
         if row is not None:
             return self.ledger_tells(number, row, maker)
@@ -715,8 +715,6 @@ class Checker:
         return self.source.operands_and_called(user)
 
     def living(self):
-        if self.inferred_once:
-            return
         needed = self.needed()
         for user in range(len(self.source.operators)):
             row = self.gone[False].get(user)
@@ -970,8 +968,6 @@ class Checker:
     # Law 11: neighbours keep their order.
 
     def neighbours(self):
-        if self.inferred_once:
-            return
         self.fronts = {}
         made = {}
         for number, row in enumerate(self.tensor_rows):
