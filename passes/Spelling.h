@@ -66,8 +66,8 @@ inline bool isColumnOf(Match &m, Tensor x, const Expr &reduced, Tensor axes, Ten
   std::optional<Integers> over = m.integers(axes);
   if (!over || !over->isLastAxisOf(x.rank()) || column.rank() != x.rank() || column.lastDimension() != 1)
     return false;
-  return m.op(reduced).option("keep_dims") ||
-         (x.isStatic() && column.isStatic() && column.shape().drop_back() == x.shape().drop_back());
+  return m.op(reduced).option("keep_dims") || (x.isStaticButOne() && column.isStaticButOne() &&
+                                               column.statedShape().drop_back() == x.statedShape().drop_back());
 }
 
 /// Reshapes and transposes one after the other, from `least` to `most` of them, that lead from x; as many as there are.

@@ -69,6 +69,13 @@ bool Tensor::holdsAllOf(Tensor other) const {
          mine->first <= its->first && mine->second >= its->second;
 }
 
+bool Tensor::isStaticButOne() const {
+  llvm::ArrayRef<int32_t> stated = statedShape();
+  return isStatic() || (llvm::count(stated, -1) == 1 && !llvm::is_contained(stated, 0));
+}
+
+bool Tensor::isStaticButBatch() const { return isStatic() || (isStaticButOne() && statedShape().front() == -1); }
+
 bool Tensor::isPerTensor() const {
   const Quantization *q = described().quantization;
   return !q || (q->scale.size() <= 1 && q->details == Quantization::Details::None);

@@ -54,6 +54,10 @@ public:
   int32_t lastDimension() const { return described().shape.empty() ? 0 : described().shape.back(); }
   /// Its shape is known and has no dynamic dimension.
   bool isStatic() const { return described().isStatic(); }
+  /// The same but for one dimension at most, where no other one is zero, so that the number of elements tells it; or
+  /// but for the first one, which may be that of an open batch.
+  bool isStaticButOne() const;
+  bool isStaticButBatch() const;
   std::optional<uint64_t> elementCount() const { return described().elementCount(); }
   bool isFloat() const { return described().type == TensorType::FLOAT32; }
   bool isConstant() const { return described().isConstant(); }

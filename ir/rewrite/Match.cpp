@@ -257,9 +257,13 @@ bool Match::repeats(Chain &chain, Operator &op) {
   auto along = [&](int64_t axis, int64_t rank) { return axis < 0 ? axis + rank : axis; };
   if (op.code == Op::TILE || op.code == Op::BROADCAST_TO || op.code == Op::MUL || op.code == Op::ADD) {
     bool arithmetic = op.code == Op::MUL || op.code == Op::ADD; // with ones, or with zeros
-    if (x.rank() != result.rank() || (op.code == Op::TILE && !integers(Tensor(op.operand(1)))) ||
-        (arithmetic && !(Tensor(op.operand(1 - moved)).isDenseConstant() &&
-                         isEvery(Tensor(op.operand(1 - moved)), op.code == Op::MUL ? 1.0 : 0.0))))
+    Tensor beside(op.operand(1 - moved));
+    std::optional<Integers> times = op.code == Op::TILE ? integers(beside) : std::nullopt;
+    if (x.rank() != result.rank() || (op.code == Op::TILE && (!times || times->size() == 0)) ||
+        (arithmetic && !(beside.isDenseConstant() && isEvery(beside, op.code == Op::MUL ? 1.0 : 0.0))))
+      return false;
+    bool one = times ? times->is(0, 1) : arithmetic && (beside.rank() < x.rank() || beside.shape()[0] == 1);
+    if (!x.isStatic() && !one) // an open batch is not repeated
       return false;
     for (int axis = 0; axis < x.rank(); ++axis) {
       int32_t from = x.shape()[axis], to = result.shape()[axis];
@@ -272,7 +276,8 @@ bool Match::repeats(Chain &chain, Operator &op) {
     std::optional<Integers> list = integers(Tensor(op.operand(1)));
     int64_t axis = along(Node(&op).option("axis"), x.rank());
     if (!list || Tensor(op.operand(1)).rank() != 1 || Node(&op).option("batch_dims") != 0 || axis < 0 ||
-        axis >= x.rank() || x.shape()[axis] < 1 || list->size() % x.shape()[axis] || list->size() == 0)
+        axis >= x.rank() || (axis == 0 && !x.isStatic()) || x.shape()[axis] < 1 || list->size() % x.shape()[axis] ||
+        list->size() == 0)
       return false;
     auto times = static_cast<int64_t>(list->size()) / x.shape()[axis];
     for (size_t i = 0; i < list->size(); ++i)
@@ -292,18 +297,22 @@ bool Match::repeats(Chain &chain, Operator &op) {
     if (!chain.reshape(wider))
       return false;
   }
-  return (op.code == Op::PACK || op.code == Op::CONCATENATION) && chain.repeat(axis, op.numOperands());
+  return (op.code == Op::PACK || op.code == Op::CONCATENATION) && (axis != 0 || x.isStatic()) &&
+         chain.repeat(axis, op.numOperands());
 }
 
 std::optional<Moves> Match::moves(Tensor from, Tensor to) {
+  // An open batch stays in front: what is done is done with each of it.
+  bool open = !from.isStatic();
   llvm::SmallVector<Operator *, 8> chain;
   for (const Value *value = to.value(); value != from.value(); value = chain.back()->operand(handedOn(*chain.back()))) {
     Operator *op = value ? value->producer() : nullptr;
-    if (!op || !llvm::is_contained(consumed, op) || !value->isStatic())
+    if (!op || !llvm::is_contained(consumed, op) || value->isStatic() == open ||
+        !Tensor(op->result()).isStaticButBatch())
       return std::nullopt;
     chain.push_back(op);
   }
-  if (!from.isStatic())
+  if (!from.isStaticButBatch())
     return std::nullopt;
   Chain moved(from.shape());
   for (Operator *op : llvm::reverse(chain)) {
@@ -311,7 +320,7 @@ std::optional<Moves> Match::moves(Tensor from, Tensor to) {
     if (op->code == Op::TRANSPOSE) {
       std::optional<Integers> permutation = integers(Tensor(op->operand(1)));
       known = permutation && permutation->isPermutation(Tensor(op->operand(0)).shape().size()) &&
-              moved.transpose(permutation->numbers);
+              !(open && permutation->at(0) != 0) && moved.transpose(permutation->numbers);
     } else if (llvm::is_contained({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS}, op->code)) {
       known = moved.reshape(Tensor(op->result()).shape());
     } else {
@@ -360,13 +369,31 @@ std::optional<TakenPart> Match::partOf(const Expr &name, unsigned result) {
   return operandAt(*joined, *axis, placeOfPart(part, result, *axis), true);
 }
 
+/// All positions of the first dimension, however many there are?
+static bool takesWholeBatch(const Operator &part) {
+  auto begins = readIntegers(part.operand(1)), sizes = readIntegers(part.operand(2));
+  if (!begins || !sizes || begins->empty() || sizes->empty())
+    return false;
+  if (part.code == Op::SLICE)
+    return begins->front() == 0 && sizes->front() == -1;
+  const auto *options = part.options.as<circle::StridedSliceOptions>();
+  auto strides = readIntegers(part.operand(3));
+  return options && strides && !strides->empty() && strides->front() == 1 &&
+         (options->begin_mask() & options->end_mask() & ~options->shrink_axis_mask() & 1) != 0;
+}
+
 /// The only dimension along which it does not take all of its first operand, and where; none: there are others.
 static std::optional<std::pair<int, Positions>> shareOf(const Operator &part) {
   const Value *whole = part.operand(0), *result = part.result();
-  if (!whole || !whole->isStatic() || !result || !result->isStatic())
+  auto isBatch = [](const Value &value) {
+    llvm::ArrayRef<int32_t> stated = statedShape(value);
+    return !stated.empty() && stated.front() == -1 && llvm::count(stated, -1) == 1;
+  };
+  if (!whole || !result || result->isStatic() != whole->isStatic() ||
+      (!whole->isStatic() && !(isBatch(*whole) && isBatch(*result) && takesWholeBatch(part))))
     return std::nullopt;
   std::optional<std::pair<int, Positions>> share;
-  for (int axis = 0; axis < whole->rank(); ++axis) {
+  for (int axis = whole->isStatic() ? 0 : 1; axis < whole->rank(); ++axis) {
     std::optional<Positions> taken = takenFrom(part, axis);
     if (!taken || (share && !(taken->begin == 0 && taken->end == whole->shape[axis])))
       return std::nullopt;

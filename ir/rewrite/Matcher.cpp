@@ -45,8 +45,25 @@ bool Matcher::find(const Expr &pattern, Operator &root) {
   match.taken.clear();
   if (!root.result())
     return false;
+  // Is the shape of what is computed static but for a batch, which no constant says the size of?
+  auto leavesBatch = [&] {
+    int most = 0;
+    for (const Value *constant : match.read) {
+      if (constant->rank() > 0 && constant->shape[0] != 1)
+        return false;
+      most = std::max(most, constant->rank());
+    }
+    return llvm::all_of(match.consumed, [&](const Operator *op) {
+      auto fits = [&](const Value *value) {
+        Tensor tensor(const_cast<Value *>(value));
+        return !value || value->isConstant() || (tensor.isStaticButBatch() && tensor.rank() >= most);
+      };
+      return llvm::all_of(op->results(), fits) &&
+             llvm::all_of(op->operands(), [&](const Use &use) { return fits(use.get()); });
+    });
+  };
   return matches(pattern, root.result(), [&] {
-    if (wide && !match.isStatic()) // else it may be the constant that says how big the result is
+    if (wide && !match.isStatic() && !leavesBatch()) // else it may be the constant that says how big the result is
       return miss([] { return "one number, for the shapes are not known before run time"; });
     return isClosed() || miss([] { return "no user outside"; });
   });

@@ -1,5 +1,7 @@
 #include "ir/rewrite/Parts.h"
 
+#include "ir/rewrite/Graph.h"
+
 #include "ir/ConstantView.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,7 +47,7 @@ std::optional<Positions> placeOf(const Operator &joined, unsigned i) {
 static std::optional<Positions> ofSlice(const Operator &op, int axis, int64_t size) {
   auto begins = readIntegers(op.operand(1));
   const Value *result = op.result();
-  if (!begins || !result->isStatic() || axis >= static_cast<int>(begins->size()) || axis >= result->rank())
+  if (!begins || axis >= static_cast<int>(begins->size()) || axis >= result->rank() || statedShape(*result)[axis] < 0)
     return std::nullopt;
   Positions taken{(*begins)[axis], (*begins)[axis] + result->shape[axis]};
   return taken.begin >= 0 && taken.end <= size ? std::optional(taken) : std::nullopt;
@@ -108,7 +110,7 @@ std::optional<Positions> takenFrom(const Operator &part, int axis) {
     return all;
   }
   const Value *whole = part.operand(0);
-  if (!whole || !whole->isStatic() || axis >= whole->rank() || !part.result())
+  if (!whole || !whole->hasShape || axis >= whole->rank() || statedShape(*whole)[axis] < 0 || !part.result())
     return std::nullopt;
   int64_t size = whole->shape[axis];
   switch (part.code) {

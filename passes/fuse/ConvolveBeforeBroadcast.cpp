@@ -20,9 +20,13 @@ static Rule joined() {
             if (join.operandCount() != 2 || (axis != 3 && axis != -1) || isGrouped(m.op(convolution), parts) ||
                 parts.filter.shape()[1] != 1 || parts.filter.shape()[2] != 1)
               return decline("not two operands along the channels, a window of more than one element, or groups");
-            if (!m[p].isStatic() || !m[wide].isStatic() || !m[x].isStatic() || whole.rank() != 4 || m[p].rank() != 4 ||
-                m[p].shape()[1] != 1 || m[p].shape()[2] != 1 || m[p].shape()[0] != m[wide].shape()[0] ||
-                m[p].lastDimension() != m[wide].lastDimension() || m[wide].elementCount() == m[p].elementCount())
+            bool repeats = m.op(wide).code() == Op::BROADCAST_TO || m.op(wide).code() == Op::TILE;
+            for (Tensor t : {m[p], m[wide], m[x]})
+              if (repeats ? !t.isStatic() : !t.isStaticButBatch())
+                return decline("the shapes are not known before run time");
+            if (whole.rank() != 4 || m[p].rank() != 4 || m[p].shape()[1] != 1 || m[p].shape()[2] != 1 ||
+                m[p].statedShape()[0] != m[wide].statedShape()[0] || m[p].lastDimension() != m[wide].lastDimension() ||
+                m[wide].elementCount() == m[p].elementCount())
               return decline("what is broadcast is not one row of channels for each picture");
             if (!m[p].isFloat() || !m[x].isFloat() || m[x].isConstant() || m[p].isConstant())
               return decline("not float, or constant");

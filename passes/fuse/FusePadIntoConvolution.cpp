@@ -12,9 +12,9 @@ static const char *sameRefusal(Tensor x, const Integers &sides, llvm::ArrayRef<i
   for (int axis : {0, 1, 2, 3}) {
     int64_t before = 0, after = 0;
     if (axis == 1 || axis == 2) {
-      int64_t stride = at.option(axis == 1 ? "stride_h" : "stride_w"), size = x.shape()[axis];
-      if (stride < 1)
-        return "the stride is not positive";
+      int64_t stride = at.option(axis == 1 ? "stride_h" : "stride_w"), size = x.statedShape()[axis];
+      if (stride < 1 || size < 1)
+        return "the stride is not positive, or the size is not known before run time";
       int64_t all = std::max<int64_t>((size + stride - 1) / stride * stride - stride + reach[axis - 1] - size, 0);
       before = all / 2, after = all - before;
     }
@@ -33,10 +33,8 @@ static Rule same() {
             Node at = m.op(linear);
             Tensor filter = at.operand("filter");
             std::optional<Integers> sides = m.integers(m[widths]);
-            if (!sides || sides->size() != 8 || m[x].rank() != 4 || !m[x].isStatic() || filter.rank() != 4)
-              return decline("the widths or the shapes are not known before run time");
-            if (!m[padded].hasTypeOf(m[x]) || !m[x].isPerTensor() || !m[padded].hasQuantizationOf(m[x]) ||
-                m[x].isFloat() != filter.isFloat())
+            if (!sides || sides->size() != 8 || m[x].rank() != 4 || filter.rank() != 4 || !m[padded].hasTypeOf(m[x]) ||
+                !m[x].isPerTensor() || !m[padded].hasQuantizationOf(m[x]) || m[x].isFloat() != filter.isFloat())
               return decline("the input is quantised in the operator, or otherwise than what is padded");
             if (filter.isFloat() &&
                 !(filter.isDenseConstant() && m.every(filter, [](double n) { return std::isfinite(n); })))
@@ -59,8 +57,8 @@ static Rule pooled() {
   return {
       "pooled", "not the maxima of what is padded", pool, [=](Match &m) {
         std::optional<Integers> sides = m.integers(m[widths]);
-        if (!sides || sides->size() != 8 || m[x].rank() != 4 || !m[x].isStatic() || !m[x].isFloat())
-          return decline("not float, or the widths or the shape are not known before run time");
+        if (!sides || sides->size() != 8 || m[x].rank() != 4 || !m[x].isFloat())
+          return decline("not float");
         if (m.has(zeros) ? !(m.range(m[x]).low >= 0)
                          : !m.every(m[number], [](double n) { return n <= std::numeric_limits<float>::lowest(); }))
           return decline("what is padded may be the greatest");

@@ -14,7 +14,7 @@ static Rule inARow(llvm::StringLiteral name, unsigned count) {
   return {name, "not so many movements in a row, each used once", moved, [=](Match &m) {
             Tensor result = m.root().result();
             std::optional<Moves> moves = m.moves(m[x], result);
-            if (!moves || !storesAlike(m[x], result))
+            if (!moves || !m[x].isStatic() || !storesAlike(m[x], result))
               return decline("the shapes are not known before run time, or it is quantised by channel");
             Moves there = moves->inverse(); // whose result has the parts in the order of x
             llvm::SmallVector<int32_t, 8> parts = there.moved(), joined = moves->moved();

@@ -124,15 +124,16 @@ static Rule reduction() {
               return decline("not float");
             std::optional<Integers> over = m.integers(m[axes]);
             auto gone = over ? over->axesOf(m[moved].rank()) : std::nullopt;
-            if (!gone || !m[x].isStatic() || !m[moved].isStatic() || !m[reduced].isStatic())
-              return decline("the axes or the shapes are not known before run time");
+            if (!gone || !m[x].isStaticButBatch() || !m[moved].isStaticButBatch() || !m[reduced].isStaticButBatch() ||
+                (!m[x].isStatic() && llvm::is_contained(*gone, 0)))
+              return decline("the axes or the shapes are not known before run time, or an open batch is reduced");
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);
             auto before = m[x].elementCount() == 0 ? std::nullopt : axesBefore(m[x].shape(), m[moved].shape(), *gone);
-            if (!before || before->empty())
+            if (!before || before->empty() || (!m[x].isStatic() && llvm::is_contained(*before, 0)))
               return decline("a dimension that the reshape joins or divides is reduced in part");
             Expr inner = clone(reduced).operand(0, x).operand(1, over->with(*before));
-            return m.replace(reshape(inner, shapeOf(m[reduced])));
+            return m.replace(reshape(inner, list(m[reduced].statedShape())));
           }};
 }
 
@@ -142,7 +143,7 @@ static Rule both() {
   auto a = anyOf(reshapes, {x}).once(), b = anyOf(reshapes, {y}).once();
   auto f = anyWith(Trait::Binary, {a, b}).mayActivate();
   return {"both", "the operands are not the results of reshapes with this use only", f, [=](Match &m) {
-            if (!m[x].isStatic() || !m[x].hasShapeOf(m[y]) || !m[a].hasShapeOf(m[b]))
+            if (!m[x].isStaticButOne() || !m[a].isStaticButOne() || !m[x].hasShapeOf(m[y]) || !m[a].hasShapeOf(m[b]))
               return decline("the operands have different shapes, or these are not known before run time");
             const char *why = forwardRefusal(m, m[x], m[a]);
             if (!why)
@@ -150,7 +151,7 @@ static Rule both() {
             if (why)
               return decline(why);
             Expr inner = clone(f).operand(m.positionOf(a), x).operand(m.positionOf(b), y).as(m[f], m[x]);
-            return m.replace(reshape(inner, shapeOf(m[f])));
+            return m.replace(reshape(inner, list(m[f].statedShape())));
           }};
 }
 
@@ -160,10 +161,12 @@ static Rule alongLast() {
   auto moved = anyOf(reshapes, {x}).once();
   auto f = anyOf({Op::SOFTMAX, Op::LOG_SOFTMAX, Op::L2_NORMALIZATION}, {moved});
   return {"along-last", "the operand is not the result of a reshape with this use only", f, [=](Match &m) {
-            if (!m[x].isFloat() || !m[x].isStatic() || !m[moved].isStatic() || m[x].rank() == 0 || m[x].rank() > 4)
+            if (!m[x].isFloat() || !m[x].isStaticButOne() || !m[moved].isStaticButOne() || m[x].rank() == 0 ||
+                m[x].rank() > 4 || m[moved].rank() == 0)
               return decline("not float of four dimensions at most, or the shapes are not known before run time");
-            if (m[x].lastDimension() != m[moved].lastDimension() || m[moved].rank() == 0)
-              return decline("the last dimension changes");
+            int32_t last = m[x].statedShape().back();
+            if (last < 0 || m[moved].statedShape().back() != last)
+              return decline("the last dimension changes, or is open");
             if (const char *why = movementRefusal(m, m[x], m[moved]))
               return decline(why);
             return m.replace(clone(moved).operand(0, clone(f).operand(0, x).as(m[f], m[x])));
@@ -306,7 +309,7 @@ static Rule normalisation() {
   return {"normalisation", "not a normalisation of a reshape that nobody else uses", norm, [=](Match &m) {
             std::optional<Integers> over = m.integers(m[axes]), over2 = m.integers(m[again]);
             if (!over || !over->isLastAxisOf(m[moved].rank()) || !over2 || !over2->isLastAxisOf(m[moved].rank()) ||
-                !m[x].isStatic() || !m[moved].isStatic() || m[x].rank() == 0 ||
+                !m[x].isStaticButBatch() || !m[moved].isStaticButBatch() || m[x].rank() < 2 || m[moved].rank() < 2 ||
                 m[x].lastDimension() != m[moved].lastDimension())
               return decline("the means are not over the last dimension alone, or the reshape changes that");
             if (!m[x].isFloat() || m[epsilon].elementCount() != 1 || m[epsilon].rank() > m[x].rank())
@@ -324,7 +327,7 @@ static Rule normalisation() {
             Expr scale = clone(root).operand(0u, clone(shifted).operand(place, spread));
             unsigned front = m.root().operand(0) == m[difference] ? 0 : 1;
             Expr result = cloneRoot().operand(front, both(difference)).operand(1 - front, scale);
-            return m.replace(reshape(result.as(m.root().result(), m[x]), shapeOf(m[norm])));
+            return m.replace(reshape(result.as(m.root().result(), m[x]), list(m[norm].statedShape())));
           }};
 }
 

@@ -3,7 +3,8 @@
 namespace origo {
 
 static bool sameFront(Tensor a, Tensor b, size_t back) {
-  return a.shape().size() == b.shape().size() && a.shape().drop_back(back) == b.shape().drop_back(back);
+  auto one = a.statedShape(), other = b.statedShape();
+  return one.size() == other.size() && one.drop_back(back) == other.drop_back(back);
 }
 
 /// reshape(batch_matmul(reshape(a), reshape(b))) → batch_matmul(a, b) where only dimensions of the batch are joined.
@@ -14,12 +15,14 @@ static Rule batch() {
   auto shaped = anyOf(reshapes, {product});
   return {"batch", "not a reshape of the product of two reshapes that is used once", shaped, [=](Match &m) {
             for (Tensor t : {m[a], m[b], m[left], m[right], m[product], m[shaped]})
-              if (!t.isFloat() || !t.isStatic() || t.rank() < 2)
+              if (!t.isFloat() || !t.isStaticButOne() || t.rank() < 2)
                 return decline("not float, or the shapes are not known before run time");
             if (m[a].rank() > 4 || !sameFront(m[a], m[b], 2) || !sameFront(m[left], m[right], 2) ||
                 !sameFront(m[a], m[shaped], 2))
               return decline("the operands are of another batch, or of more than four dimensions");
-            auto sameMatrix = [](Tensor s, Tensor t) { return s.shape().take_back(2) == t.shape().take_back(2); };
+            auto sameMatrix = [](Tensor s, Tensor t) {
+              return s.statedShape().take_back(2) == t.statedShape().take_back(2);
+            };
             if (!sameMatrix(m[a], m[left]) || !sameMatrix(m[b], m[right]) || !sameMatrix(m[product], m[shaped]))
               return decline("the matrices are reshaped");
             return m.replace(clone(product).operand(0, a).operand(1, b));
@@ -34,10 +37,11 @@ static Rule rows() {
   auto shaped = anyOf(reshapes, {linear});
   return {"rows", "not a reshape of a fully connected operator that is used once", shaped, [=](Match &m) {
             Tensor filter = m.op(linear).operand("filter");
-            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStatic() || !m[shaped].isStatic() || filter.rank() != 2)
+            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStaticButOne() || !m[shaped].isStaticButOne() ||
+                filter.rank() != 2)
               return decline("not float, or the shapes are not known before run time");
             bool keeps = sameFront(m[x], m[shaped], 1), joins = m[shaped].rank() == 2;
-            if (m[x].rank() < 2 || m[x].lastDimension() != filter.lastDimension() || !(keeps || joins) ||
+            if (m[x].rank() < 2 || m[x].statedShape().back() != filter.lastDimension() || !(keeps || joins) ||
                 m[shaped].lastDimension() != filter.shape()[0])
               return decline("the rows of the product are not those of the input");
             return m.replace(clone(linear).operand(0, x).with("keep_num_dims", keeps && !joins));
@@ -51,9 +55,10 @@ static Rule flattened() {
   auto linear = op(Op::FULLY_CONNECTED, {flat}).mayActivate();
   return {"flattened", "not a fully connected operator of a reshape", linear, [=](Match &m) {
             Tensor filter = m.op(linear).operand("filter");
-            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStatic() || !m[linear].isStatic() || filter.rank() != 2)
+            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStaticButOne() || !m[linear].isStaticButOne() ||
+                filter.rank() != 2)
               return decline("not float, or the shapes are not known before run time");
-            if (m[x].rank() < 2 || m[x].lastDimension() != filter.lastDimension() || m[linear].rank() != 2)
+            if (m[x].rank() < 2 || m[x].statedShape().back() != filter.lastDimension() || m[linear].rank() != 2)
               return decline("the rows of the input change, or the product has more dimensions");
             return m.replace(clone(linear).operand(0, x).with("keep_num_dims", 0));
           }};
@@ -72,8 +77,8 @@ static Rule pointwise() {
             auto window = parts.filter.shape().slice(1, 2);
             if (window != llvm::ArrayRef<int32_t>({1, 1}) || at.option("stride_w") != 1 || at.option("stride_h") != 1)
               return decline("the window has more elements than one, or skips some");
-            if (!m[x].isStatic() || !m[shaped].isStatic() || m[x].rank() < 2 || isGrouped(at, parts) ||
-                parts.filter.isShared() || m[x].lastDimension() != parts.filter.lastDimension() ||
+            if (!m[x].isStaticButOne() || !m[shaped].isStaticButOne() || m[x].rank() < 2 || isGrouped(at, parts) ||
+                parts.filter.isShared() || m[x].statedShape().back() != parts.filter.lastDimension() ||
                 m[shaped].lastDimension() != parts.channels || !sameFront(m[x], m[shaped], 1))
               return decline("the channels are grouped or joined, or the filter would have to stay for other users");
             Expr matrix = fold(reshape(parts.filter, list({parts.channels, parts.filter.lastDimension()})));

@@ -20,8 +20,9 @@ static Rule behindFlatten() {
             if (!permutation || !permutation->isPermutation(m[x].shape().size()) || m[x].rank() == 0 ||
                 !permutation->is(0, 0))
               return decline("the first dimension moves too");
-            if (!m[x].isStatic() || !m[flat].isStatic() || m[flat].rank() != 2 || m[moved].rank() != m[x].rank() ||
-                m[flat].shape()[0] != m[x].shape()[0] || m[flat].lastDimension() != parts.filter.lastDimension())
+            if (!m[x].isStaticButBatch() || !m[flat].isStaticButBatch() || m[flat].rank() != 2 ||
+                m[moved].rank() != m[x].rank() || m[flat].statedShape()[0] != m[x].statedShape()[0] ||
+                m[flat].lastDimension() != parts.filter.lastDimension())
               return decline("what is flattened is not all but the first dimension");
             if (parts.filter.isShared())
               return decline("the filter has other users, for whom it would have to stay");
@@ -44,7 +45,7 @@ static Rule channels() {
               return decline(why);
             Tensor input = m.op(linear).operand(0);
             int32_t depth = parts.filter.lastDimension();
-            if (!m[x].isStatic() || !m[x].hasShapeOf(input) || depth < 1 || input.lastDimension() != depth ||
+            if (!m[x].isStaticButBatch() || !m[x].hasShapeOf(input) || depth < 1 || input.lastDimension() != depth ||
                 !storesAlike(m[x], input))
               return decline("the filter has other channels, or the shape changes");
             std::optional<Moves> moves = m.moves(m[x], input);
@@ -72,8 +73,8 @@ static Rule rows() {
             if (const char *why = readLinear(m.op(linear), parts))
               return decline(why);
             Tensor result = m.root().result(), product = m[linear];
-            if (!product.isStatic() || !product.hasShapeOf(result) || product.lastDimension() != parts.channels ||
-                isGrouped(m.op(linear), parts))
+            if (!product.isStaticButBatch() || !product.hasShapeOf(result) ||
+                product.lastDimension() != parts.channels || isGrouped(m.op(linear), parts))
               return decline("the shape changes, or the channels are grouped, or not the last dimension");
             std::optional<Moves> moves = m.moves(product, result);
             if (moves)

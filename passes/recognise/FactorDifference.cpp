@@ -6,7 +6,8 @@ namespace origo {
 static Rule difference() {
   auto x = any(), r = any(), mean = any(), zero = constant();
   auto centre = (mean * r).once(), scaled = (x * r).once();
-  auto pattern = (scaled + -centre) | (scaled + (zero - centre)) | (scaled - centre);
+  auto pattern =
+      (scaled + -centre) | (scaled + (zero - centre)) | (scaled - centre) | (scaled + ((-mean).once() * r).once());
   return {"difference", "not the difference of two multiples by the same", pattern, [=](Match &m) {
             if (!m[x].isFloat() || m[x].isConstant() || m[mean].isConstant() || m[r].isConstant())
               return decline("not float, or a constant that may be folded instead");
@@ -21,7 +22,7 @@ static Rule difference() {
 
 Pass FactorDifference() {
   return {"factor-difference",
-          "x * r - m * r -> (x - m) * r, x * r + (b - m * r) -> (x - m) * r + b",
+          "x * r - m * r -> (x - m) * r, x * r + -m * r likewise, x * r + (b - m * r) -> (x - m) * r + b",
           Phase::Recognise,
           true,
           {},

@@ -30,8 +30,8 @@ static Rule ofOneHot() {
             int64_t last = m.op(places).option("axis");
             if (!along || !along->isLastAxisOf(rank) || (last != -1 && last != rank - 1) || !axes || axes->size() != 1)
               return decline("not along the last axis");
-            if (!first.operand(0u).isStatic() || !size || size->size() != 1 ||
-                first.operand(0u).shape()[axes->front()] > size->at(0))
+            int32_t positions = first.operand(0u).statedShape()[axes->front()];
+            if (positions < 0 || !size || size->size() != 1 || positions > size->at(0))
               return decline("a position may lie behind the vector");
             if (m[b].type() != TensorType::BOOL || m[b].elementCount() != 1 || m[b].rank() > m[position].rank() ||
                 !m[position].hasTypeOf(m.root().result()) || !m[position].hasShapeOf(m.root().result()))

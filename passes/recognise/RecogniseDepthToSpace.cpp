@@ -5,10 +5,11 @@ namespace origo {
 
 /// By how much a picture grows along both sides; 0: it does not, or not alike.
 static int32_t growth(Tensor small, Tensor big) {
-  if (!small.isStatic() || !big.isStatic() || small.rank() != 4 || big.rank() != 4 || small.elementCount() == 0)
+  if (!small.isStaticButBatch() || !big.isStaticButBatch() || small.rank() != 4 || big.rank() != 4 ||
+      small.elementCount() == 0)
     return 0;
   int32_t block = big.shape()[1] / small.shape()[1];
-  bool alike = big.shape()[0] == small.shape()[0] && big.shape()[1] == block * small.shape()[1] &&
+  bool alike = big.statedShape()[0] == small.statedShape()[0] && big.shape()[1] == block * small.shape()[1] &&
                big.shape()[2] == block * small.shape()[2] &&
                small.lastDimension() == block * block * big.lastDimension();
   return alike && block > 1 ? block : 0;
@@ -16,7 +17,8 @@ static int32_t growth(Tensor small, Tensor big) {
 
 /// By how much a picture is wider than blocks of it that stand in the last dimension of `deep`; 0: it is not.
 static int32_t blockOf(Tensor deep, Tensor wide) {
-  if (!deep.isStatic() || !wide.isStatic() || wide.rank() != 4 || deep.rank() < 2 || wide.elementCount() == 0)
+  if (!deep.isStaticButBatch() || !wide.isStaticButBatch() || wide.rank() != 4 || deep.rank() < 2 ||
+      wide.elementCount() == 0)
     return 0;
   for (int32_t block = 2; block <= 64; ++block)
     if (deep.lastDimension() == block * block * wide.lastDimension())
@@ -35,17 +37,18 @@ static Rule blocks() {
             if (!moves || !(m[x].isFloat() || m[x].isQuantized()) || !storesAlike(m[x], result))
               return decline("no blocks of a picture, or not of numbers");
             llvm::ArrayRef<int32_t> wide = (out ? result : m[x]).shape();
-            int32_t small[] = {wide[0], wide[1] / block, wide[2] / block, wide[3] * block * block};
+            int32_t small[] = {(out ? result : m[x]).statedShape()[0], wide[1] / block, wide[2] / block,
+                               wide[3] * block * block};
             unsigned order[] = {0, 1, 3, 2, 4, 5};
             int64_t rows = small[1], columns = small[2];
             int64_t deep[] = {wide[0], rows, columns, block, block, wide[3]};
             int64_t flat[] = {wide[0], rows, block, columns, block, wide[3]};
             if (!(*moves == Moves(out ? deep : flat, order)))
               return decline("the elements of a block are in another order");
-            bool same = (out ? m[x] : result).shape() == llvm::ArrayRef<int32_t>(small);
+            bool same = (out ? m[x] : result).statedShape() == llvm::ArrayRef<int32_t>(small);
             Expr input = out && !same ? reshape(x, list(small)) : x;
             Expr one = op(out ? Op::DEPTH_TO_SPACE : Op::SPACE_TO_DEPTH, {input}).with("block_size", block);
-            return m.replace(out || same ? one : reshape(one, shapeOf(result)));
+            return m.replace(out || same ? one : reshape(one, list(result.statedShape())));
           }};
 }
 
@@ -131,7 +134,8 @@ struct Phases {
       int32_t expected[] = {0, byColumn ? inner : outer, byColumn ? outer : inner, 0};
       for (int axis = 0; axis < 4; ++axis)
         if (!((part.option("begin_mask") >> axis & 1) ? expected[axis] == 0 : begin->is(axis, expected[axis])) ||
-            part.result().shape()[axis] != (axis == 3 ? from : result).shape()[axis])
+            (from.statedShape()[axis] == -1 && !(part.option("end_mask") >> axis & 1)) ||
+            part.result().statedShape()[axis] != (axis == 3 ? from : result).statedShape()[axis])
           return "the slices are in another order";
     }
     return nullptr;

@@ -20,7 +20,8 @@ static Rule sigmoid() {
   auto scaled = x * a, shifted = (scaled + b).once();
   return Rule{"hard-sigmoid", "not a·x + b bounded by 0 and 1", clamped(shifted, 0, 1),
               [=](Match &m) {
-                if (!m[x].isFloat() || !m.root().result().isStatic())
+                bool numbers = m[a].elementCount() == 1 && m[b].elementCount() == 1; // whatever the dimensions of x
+                if (!m[x].isFloat() || (!numbers && !m.root().result().isStatic()))
                   return decline("not float, or the shape is not known before run time");
                 Expr slope = a * 6.0, offset = b * 6.0;
                 auto isSound = [](float c, float, float product) { return std::isfinite(product) && std::isnormal(c); };

@@ -73,6 +73,20 @@ static Rule ofMagnitude() {
       .assumes("two numbers that make one but for their rounding make one");
 }
 
+/// a · x + b · relu(x) with a + b = 1 → prelu(x, a)
+static Rule ofRest() {
+  auto x = any(), a = constant(), b = constant();
+  return Rule{"rest", "not the sum of multiples of x and its positive part", x * a + positiveOf(x) * b,
+              [=](Match &m) {
+                if (const char *why = slopeRefusal(m, m[x], m[a]))
+                  return decline(why);
+                if (m[b].rank() > m[x].rank() || !m.isRestOfOne(m[b], m[a]))
+                  return decline("the multiples are not two numbers that make one together");
+                return m.replace(op(Op::PRELU, {x, a}));
+              }}
+      .assumes("two numbers that make one but for their rounding make one");
+}
+
 /// x > 0 ? x : α·x
 static Rule bySelecting() {
   auto x = any(), slope = constant();
@@ -110,12 +124,12 @@ Pass RecognisePrelu() {
   return {"recognise-prelu",
           "relu(x) + a/2 * (x - |x|), relu(x) + a * min(x, 0), relu(x) - a * relu(-x), relu(x) - relu(-a * x), relu(x) "
           "+ min(a * x, 0), "
-          "(1+a)/2 * x + (1-a)/2 * |x|, x > 0 ? x : a * x, max(x, a * x) "
+          "(1+a)/2 * x + (1-a)/2 * |x|, a * x + (1-a) * relu(x), x > 0 ? x : a * x, max(x, a * x) "
           "-> prelu(x, a), or leaky_relu(x) where a is one number",
           Phase::Recognise,
           true,
           {{"fuse_prelu", {}}},
-          {ofTwoParts(), ofScaledPart(), ofMagnitude(), bySelecting(), byBound(), oneSlope()}};
+          {ofTwoParts(), ofScaledPart(), ofMagnitude(), ofRest(), bySelecting(), byBound(), oneSlope()}};
 }
 
 } // namespace origo

@@ -5,8 +5,8 @@ namespace origo {
 static Rule positive() {
   auto x = any();
   auto twice = x + op(Op::ABS, {x});
-  auto pattern = maximum(x, 0.0) | byTheSignOf(x, x, 0.0) | halfOf(twice) | (halfOf(x) + halfOf(op(Op::ABS, {x}))) |
-                 x * cast(isPositive(x)) | negated(minimum(negated(x), 0.0));
+  auto pattern = maximum(x, 0.0) | byTheSignOf(x, x, 0.0 | op(Op::ZEROS_LIKE, {x})) | halfOf(twice) |
+                 (halfOf(x) + halfOf(op(Op::ABS, {x}))) | x * cast(isPositive(x)) | negated(minimum(negated(x), 0.0));
   return Rule{"relu", "not the greater of a value and zero", pattern,
               [=](Match &m) { return m[x].isFloat() ? m.replace(relu(x)) : decline("not float"); }}
       .assumes("no number is NaN, and no sum of two overflows");

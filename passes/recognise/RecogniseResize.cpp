@@ -13,8 +13,8 @@ static bool repeats(int32_t size, int32_t times) {
 
 /// Why resizing a picture to a shape is not repeating its rows and columns.
 static const char *resizeRefusal(Tensor x, Tensor result) {
-  if (!x.isFloat() || !x.isStatic() || !result.isStatic() || x.rank() != 4 || result.rank() != 4 ||
-      x.elementCount() == 0)
+  if (!x.isFloat() || !x.isStaticButBatch() || !result.isStaticButBatch() || x.rank() != 4 || result.rank() != 4 ||
+      x.elementCount() == 0 || x.statedShape()[0] != result.statedShape()[0])
     return "not a float picture of known shape";
   for (int axis = 0; axis < 4; ++axis) {
     int32_t from = x.shape()[axis], to = result.shape()[axis];

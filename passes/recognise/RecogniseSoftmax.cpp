@@ -27,11 +27,11 @@ struct SoftmaxParts {
       if (!own || !llvm::is_contained(*own, gone->front()) || (own->size() != 1 && !more) ||
           wide.rank() != whole.rank())
         return false;
-      llvm::SmallVector<int32_t, 6> kept(whole.shape().begin(), whole.shape().end());
+      llvm::SmallVector<int32_t, 6> kept(whole.statedShape());
       for (int32_t axis : *own)
         kept[axis] = 1;
       return m.op(reduced).option("keep_dims") ||
-             (whole.isStatic() && wide.isStatic() && wide.shape() == llvm::ArrayRef<int32_t>(kept));
+             (whole.isStaticButOne() && wide.isStaticButOne() && wide.statedShape() == llvm::ArrayRef<int32_t>(kept));
     };
     if (!spans(sum, m[axes], divided, false) ||
         (m.has(most) && !spans(most, m[axesToo], m.op(centred).operand(1), true)))

@@ -47,11 +47,12 @@ static Rule packed() {
             Tensor x = pack.operand(0u), result = m[flat];
             int64_t axis = pack.option("axis"), rank = x.rank();
             axis += axis < 0 ? rank + 1 : 0;
-            if (!x.isStatic() || !result.isStatic() || axis < 0 || axis >= rank || pack.operandCount() < 2)
+            if (!x.isStaticButOne() || axis < 0 || axis >= rank || x.statedShape()[axis] < 0 || pack.operandCount() < 2)
               return decline("the shapes are not known before run time, or nothing follows the new dimension");
-            llvm::SmallVector<int32_t, 6> expected(x.shape().begin(), x.shape().end());
+            llvm::SmallVector<int32_t, 6> expected(x.statedShape());
             expected[axis] *= static_cast<int32_t>(pack.operandCount());
-            if (result.shape() != llvm::ArrayRef<int32_t>(expected) || !x.isPerTensor() || !x.hasQuantizationOf(result))
+            if (result.statedShape() != llvm::ArrayRef<int32_t>(expected) || !x.isPerTensor() ||
+                !x.hasQuantizationOf(result))
               return decline("the new dimension is not joined with the next one");
             std::vector<Expr> parts;
             for (unsigned i = 0; i < pack.operandCount(); ++i)

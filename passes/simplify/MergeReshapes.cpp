@@ -8,7 +8,7 @@ static Rule cancel() {
   return {"cancel", "the operand is not the result of a reshape", anyOf(reshapes, {anyOf(reshapes, {x})}),
           [=](Match &m) {
             Tensor result = m.root().result();
-            if (!m[x].isStatic() || !result.isStatic() || !m[x].hasShapeOf(result))
+            if (!m[x].isStaticButOne() || !m[x].hasShapeOf(result))
               return decline("the two do not undo each other");
             return m.replace(x);
           }};

@@ -7,16 +7,24 @@ static Rule beforeArithmetic() {
   auto x = any(), y = any(), repeats = any();
   auto broadcast = op(Op::BROADCAST_TO, {x}), tiled = op(Op::TILE, {x, repeats}), times = x * 1.0, plus = x + 0.0;
   auto wide = broadcast | tiled | times | plus;
-  constexpr Op codes[] = {Op::ADD,     Op::SUB,        Op::MUL,     Op::DIV,           Op::MAXIMUM,
-                          Op::MINIMUM, Op::POW,        Op::GREATER, Op::GREATER_EQUAL, Op::SQUARED_DIFFERENCE,
-                          Op::LESS,    Op::LESS_EQUAL, Op::EQUAL,   Op::NOT_EQUAL};
+  constexpr Op codes[] = {Op::ADD,       Op::SUB,        Op::MUL,     Op::DIV,           Op::MAXIMUM,
+                          Op::MINIMUM,   Op::POW,        Op::GREATER, Op::GREATER_EQUAL, Op::SQUARED_DIFFERENCE,
+                          Op::LESS,      Op::LESS_EQUAL, Op::EQUAL,   Op::NOT_EQUAL,     Op::LOGICAL_AND,
+                          Op::LOGICAL_OR};
   auto f = anyOf(codes, {wide, y}).mayActivate() | anyOf(codes, {y, wide}).mayActivate();
   return {
       "before-arithmetic", "no operand is the result of a broadcast", f, [=](Match &m) {
         Tensor before = m.has(broadcast) ? m[broadcast] : m.has(tiled) ? m[tiled] : m.has(times) ? m[times] : m[plus];
         Tensor result = m.root().result();
-        if (!m[x].isStatic() || !m[y].isStatic() || !before.isStatic() || !result.isStatic())
-          return decline("the shapes are not known before run time");
+        for (Tensor t : {m[x], m[y], before, result})
+          if (!t.isStaticButBatch() || (t.rank() < result.rank() && !t.isStatic()))
+            return decline("the shapes are not known before run time");
+        auto first = [&](Tensor t) { return t.rank() < result.rank() ? 1 : t.statedShape()[0]; };
+        bool open = !m[x].isStatic();
+        std::optional<Integers> multiples = open && m.has(tiled) ? m.integers(m[repeats]) : std::nullopt;
+        bool once = m.has(tiled) ? multiples && multiples->size() > 0 && multiples->is(0, 1) : !m.has(broadcast);
+        if ((open && !once) || (!m[y].isStatic() && first(m[x]) != first(before)))
+          return decline("an open batch may be repeated");
         if (result.rank() > 4)
           return decline("kernels broadcast four dimensions at most");
         if (!m[x].hasTypeOf(before) || !m[x].hasQuantizationOf(before) || !m[x].isPerTensor())
@@ -47,15 +55,51 @@ static Rule ofCopies() {
           }};
 }
 
+/// select(wide(c), a, b), select(c, wide(a), b), select(c, a, wide(b)) → without the broadcast
+static Rule beforeSelect() {
+  auto x = any(), repeats = any(), a = any(), b = any();
+  auto wide = op(Op::BROADCAST_TO, {x}) | op(Op::TILE, {x, repeats});
+  auto choice = op(Op::SELECT_V2, {wide, a, b}) | op(Op::SELECT_V2, {a, wide, b}) | op(Op::SELECT_V2, {a, b, wide});
+  return {"before-select", "no operand is the result of a broadcast", choice, [=](Match &m) {
+            unsigned at = 0; // where neither of the others is
+            while (m.root().operand(at) == m[a] || m.root().operand(at) == m[b])
+              ++at;
+            Tensor before = m.root().operand(at);
+            for (Tensor t : {m[x], m[a], m[b], before, m.root().result()})
+              if (!t.isStatic() || t.rank() > 4)
+                return decline("the shapes are not known before run time, or have more than four dimensions");
+            if (!m[x].hasTypeOf(before) || !m[x].hasQuantizationOf(before) || !m[x].isPerTensor())
+              return decline("the broadcast changes the quantisation");
+            return m.replace(cloneRoot().operand(at, x)); // else the shape changes
+          }};
+}
+
+/// batch_matmul(wide(a), b) and batch_matmul(a, wide(b)), repeated along the batch → without the broadcast
+static Rule beforeProduct(llvm::StringLiteral name, unsigned side) {
+  auto x = any(), repeats = any(), y = any();
+  auto broadcast = op(Op::BROADCAST_TO, {x}), tiled = op(Op::TILE, {x, repeats}), wide = broadcast | tiled;
+  auto product = op(Op::BATCH_MATMUL, side == 0 ? std::vector{wide, y} : std::vector{y, wide});
+  return {name, "this operand is not the result of a broadcast", product, [=](Match &m) {
+            Tensor before = m.root().operand(side);
+            for (Tensor t : {m[x], m[y], before, m[product]})
+              if (!t.isFloat() || !t.isStatic() || t.rank() < 2 || t.rank() > 4)
+                return decline("not float matrices of known shape, or of more than four dimensions");
+            if (m[x].shape().take_back(2) != before.shape().take_back(2))
+              return decline("the matrices are repeated within");
+            return m.replace(cloneRoot().operand(side, x)); // else the shape changes
+          }};
+}
+
 Pass RemoveBroadcast() {
   return {
       "remove-broadcast",
       "f(broadcast_to(x), y), f(tile(x), y), f(x * ones, y), f(x + zeros, y), f(concat(x, x), y) -> f(x, y) where f "
-      "broadcasts by itself to the same shape",
+      "broadcasts by itself to the same shape, also a choice or a product of matrices",
       Phase::Simplify,
       true,
       {},
-      {beforeArithmetic(), ofCopies()}};
+      {beforeArithmetic(), ofCopies(), beforeSelect(), beforeProduct("before-product-left", 0),
+       beforeProduct("before-product-right", 1)}};
 }
 
 } // namespace origo

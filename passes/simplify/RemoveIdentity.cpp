@@ -53,14 +53,18 @@ static Rule sameShape() {
           }};
 }
 
-/// reshape(x) → x where both have the same shape, with one dimension that is not known before run time.
+/// reshape(x), transpose(x), resize(x) → x where both have the same shape, with one dimension that is not known before
+/// run time.
 static Rule sameOpenShape() {
   auto x = any();
-  auto shaped = op(Op::RESHAPE, {x, optionalConstant()});
+  auto shaped =
+      anyOf({Op::RESHAPE, Op::TRANSPOSE, Op::RESIZE_BILINEAR, Op::RESIZE_NEAREST_NEIGHBOR}, {x, optionalConstant()});
   return {"same-open-shape", "the shape is computed", shaped, [=](Match &m) {
             auto from = m[x].statedShape();
             if (m[x].isStatic() || from != m[shaped].statedShape() || llvm::count(from, -1) != 1)
               return decline("not of one shape with one dimension that is not known before run time");
+            if (!m.keepsOrder())
+              return decline("moves elements");
             return m[x].isLike(m[shaped]) ? m.replace(x) : decline("changes the quantisation");
           }};
 }

@@ -22,8 +22,8 @@ static Rule ofRange() {
         bool whole = list->is(0, 0) && static_cast<int64_t>(list->size()) == m[x].statedShape()[axis];
         if (whole && m[indices].rank() == 1)
           return m.replace(x);
-        if (whole && m[x].isStatic() && result.isStatic())
-          return m.replace(reshape(x, shapeOf(result)));
+        if (whole && m[x].isStaticButOne() && result.isStaticButOne())
+          return m.replace(reshape(x, origo::rewrite::list(result.statedShape())));
         if (m[indices].rank() != 1 || list->at(0) + static_cast<int64_t>(list->size()) > m[x].statedShape()[axis])
           return decline("the result has other dimensions, or an index lies outside");
         std::vector<int32_t> begin(rank, 0);

@@ -10,7 +10,12 @@ static Rule select() {
             if (!first && !m.isEvery(m[choice], 0))
               return decline("the choice is not the same everywhere");
             Expr taken = first ? x : y;
-            if (!m[taken].isStatic() || !m[taken].hasShapeOf(m.root().result()))
+            auto repeatsNone = [&](Tensor other) { // of an open batch
+              return other.isStatic() && (other.rank() < m[taken].rank() || other.shape()[0] == 1);
+            };
+            bool known = m[taken].isStatic() ||
+                         (m[taken].isStaticButBatch() && repeatsNone(m[choice]) && repeatsNone(first ? m[y] : m[x]));
+            if (!known || !m[taken].hasShapeOf(m.root().result()))
               return decline("what is chosen is repeated, or of a shape that is not known before run time");
             return m.replace(taken);
           }};
