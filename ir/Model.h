@@ -492,7 +492,7 @@ public:
   std::vector<Unneeded> unneeded; ///< in no order; each may be there twice
   /// How constants were computed that are not the source's. Null: nothing was folded.
   std::shared_ptr<ConstantExpressions> expressions;
-  ConstantExpressions &makeExpressions(); ///< those that there are, or none yet
+  ConstantExpressions &makeExpressions();          ///< those that there are, or none yet
   uint32_t sourceOperators = 0, sourceTensors = 0; ///< ids are below these
   uint32_t run = 0;                                ///< position in the chain; 0 for the first
   uint32_t rewrites = 0;                           ///< applied in this run
