@@ -13,21 +13,23 @@ import json
 import os
 import random
 import re
-import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import origin_checker
-from model_file import Model
-
 TREE = Path(__file__).resolve().parents[2]
+sys.path.append(str(TREE / "tests"))
+import origin_checker  # noqa: E402
+from many import Tools  # noqa: E402
+from model_file import Model  # noqa: E402
+
+TOOLS = Tools(sys.argv[1])
 SAME = {1, 2, 3, 4, 5, 8, 9, 10}
 
 
-def run(*command):
-    return subprocess.run([str(each) for each in command], capture_output=True, text=True, errors="replace")
+def run(program, *words):
+    return TOOLS.run(program.name, *words)
 
 
 class Case:
