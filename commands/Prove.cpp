@@ -173,6 +173,11 @@ public:
           continue;
         value->type = TensorType::FLOAT32;
         value->quantization = nullptr;
+        // A state begins with what the source's begins with, which it stands for as it is now.
+        auto isStored = [](const Step &step) { return step.kind == Step::Quantize; };
+        for (Relation &relation : value->relations)
+          if (value->isVariable && llvm::all_of(result.steps.get(relation.steps), isStored))
+            relation.steps = 0;
         if (known != before.end()) {
           value->buffer = &buffers.emplace_back();
           value->buffer->payload = known->second;

@@ -31,12 +31,16 @@ class Tools:
         self.started = []
 
     def close(self):
-        """Ends the processes, which the end of the script does, too."""
-        for process in self.started:
+        """Ends the processes, which the end of the script does, too. Where sanitizers find leaks then, the script fails."""
+        running = [process for process in self.started if process.poll() is None]
+        for process in running:
             process.stdin.close()
-            process.wait()
+        ends = [process.wait() for process in running]
         self.started.clear()
         shutil.rmtree(self.folder, ignore_errors=True)
+        if any(ends):
+            print(f"FAILED: the processes of the command lines end with {ends}", flush=True)
+            os._exit(1)
 
     @property
     def scratch(self):
@@ -71,6 +75,8 @@ class Tools:
         except BrokenPipeError:
             answer = ""
         status = int(answer) if answer else process.wait()
+        if status == NO_COMMAND:
+            return Done(status, b"", b"")
         return Done(status, read(out), read(err))
 
     def run(self, *words, seconds=300):

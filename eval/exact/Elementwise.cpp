@@ -148,18 +148,19 @@ llvm::Error compare(Context &ctx) {
   });
 }
 
-/// Rounded to the numbers that a quantised type would have. The range is moved in floats, as the kernel moves it.
+/// Rounded to the numbers that a quantised type would have, which are these floats: a constant that was computed so is
+/// the same. The range is moved in floats, as the kernel moves it.
 llvm::Error fakeQuant(Context &ctx) {
   auto range = FakeRange::of(ctx);
   if (!range)
     return range.takeError();
   auto number = [&](float x) { return ctx.math.of(static_cast<double>(x)); };
-  Number least = number(range->least), most = number(range->most), scale = number(range->scale),
-         inverse = number(1 / range->scale);
+  Number least = number(range->least), most = number(range->most), inverse = number(1 / range->scale);
   return eachBy(ctx, [&](const Arithmetic &math, const Number &x) {
     Number inside = math.smaller(most, math.larger(least, x));
     Number step = math.rounded(math.multiply(math.subtract(inside, least), inverse), awayAtHalf);
-    return math.add(math.multiply(step, scale), least);
+    Number result = number(static_cast<float>(step.value) * range->scale + range->least);
+    return step.isDoubtful() ? Arithmetic::doubtful(result) : result;
   });
 }
 

@@ -65,6 +65,7 @@ static int run(const nlohmann::json &request) {
 }
 
 int main() {
+  int errors = ::fcntl(2, F_DUPFD_CLOEXEC, 3);
   std::FILE *answers = ::fdopen(::fcntl(1, F_DUPFD_CLOEXEC, 3), "w");
   char *line = nullptr;
   size_t capacity = 0;
@@ -73,4 +74,5 @@ int main() {
     std::fflush(answers);
   }
   std::free(line);
+  ::dup2(errors, 2); // sanitizers may have something to say yet
 }
