@@ -42,12 +42,13 @@ class Tools:
             print(f"FAILED: the processes of the command lines end with {ends}", flush=True)
             os._exit(1)
 
-    @property
-    def scratch(self):
-        if not hasattr(self.own, "scratch"):
-            self.own.printed = tempfile.mkdtemp(dir=self.folder)
-            self.own.scratch = tempfile.mkdtemp(dir=self.folder)
-        return self.own.scratch
+    def _own_folder(self, name):
+        if not hasattr(self.own, name):
+            setattr(self.own, name, tempfile.mkdtemp(dir=self.folder))
+        return getattr(self.own, name)
+
+    scratch = property(lambda self: self._own_folder("scratch"))
+    printed = property(lambda self: self._own_folder("printed"))  # for what commands print
 
     def _process(self):
         process = getattr(self.own, "process", None)
@@ -63,8 +64,7 @@ class Tools:
 
     def __call__(self, *words, seconds=60, bytes=0):
         """Runs a command line, within so many seconds and, without sanitizers, bytes of address space."""
-        self.scratch
-        out, err = (os.path.join(self.own.printed, name) for name in ("out", "err"))
+        out, err = (os.path.join(self.printed, name) for name in ("out", "err"))
         process = self._process()
         request = {"words": [str(word) for word in words], "folder": self.working or os.getcwd(), "out": out, "err": err,
                    "seconds": seconds, "bytes": 0 if self.sanitized else bytes}
