@@ -130,15 +130,17 @@ bool Rewriter::madeBefore(const Operator &op, uint32_t id) const {
       pool && pool->code == BuiltinOperator::MAX_POOL_2D && model.sets.contains(pool->origins, id))
     return true;
   const Operator *at = &op;
-  for (unsigned length = 0; length < 64 && at && at->info(); ++length) {
+  for (unsigned length = 0; length < 64; ++length) {
     if (!onlyMoves(at->info()))
       return false;
     const Value *data = at->operand(at->code == BuiltinOperator::SPLIT ? 1 : 0);
     at = data ? data->producer() : nullptr;
     if (at ? model.sets.contains(at->origins, id) : data && model.sets.contains(data->sourceOperators, id))
       return true;
+    if (!at)
+      return false;
   }
-  return false;
+  return true; // behind more movements than are looked through, nothing is claimed
 }
 
 /// Of a work that begins and ends with movements, these may have met behind what it makes: then who had taken in the
