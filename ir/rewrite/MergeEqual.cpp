@@ -1,22 +1,12 @@
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
+#include "ir/rewrite/Order.h"
 #include "ir/rewrite/Rewriter.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 /// Operators that do the same become one, and constants that are equal.
 namespace origo {
-
-/// Which of two operators of a subgraph is first. What a rewrite makes has the index of what it replaces.
-static bool comesBefore(const Operator &a, const Operator &b) {
-  if (a.index != b.index)
-    return a.index < b.index;
-  auto end = a.subgraph()->operators.end();
-  for (auto it = a.getIterator(); it != end && it->index == b.index; ++it)
-    if (&*it == &b)
-      return true;
-  return false;
-}
 
 RewriteResult Rewriter::mergeEqual(llvm::StringRef passName, llvm::ArrayRef<Scope> only, Operator &visited) {
   forgetSpent();

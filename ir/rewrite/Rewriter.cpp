@@ -2,6 +2,7 @@
 
 #include "ir/Lineage.h"
 #include "ir/rewrite/Build.h"
+#include "ir/rewrite/Order.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -234,7 +235,8 @@ void Rewriter::retire(llvm::ArrayRef<std::pair<Operator *, Destinations *>> cons
   for (Operator *op : made) {
     for (Value *result : op->results())
       if (result)
-        result->forEachUse([&](Use &use) { push(*use.user()); });
+        for (Operator *user : usersInOrder(*result))
+          push(*user);
     for (Use &use : op->operands())
       if (Value *v = use.get(); v && v->producer())
         push(*v->producer());
@@ -291,11 +293,14 @@ void Rewriter::beginPhase() {
   layout.reset();
   asksForLayout = false;
   lookAtCalls();
-  for (auto &graph : model.subgraphs)
+  for (auto &graph : model.subgraphs) {
+    unsigned place = 0;
     for (Operator &op : graph->operators) {
       op.generation = 0;
+      op.index = place++; // what is inlined has that of the call, and may be long
       push(op);
     }
+  }
   std::swap(worklist, fresh);
 }
 

@@ -1,6 +1,7 @@
 #include "ir/Lineage.h"
 #include "ir/Mutation.h"
 #include "ir/Undetermined.h"
+#include "ir/rewrite/Order.h"
 #include "ir/rewrite/Rewriter.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -61,8 +62,9 @@ void Rewriter::takeOver(Value &from, Value &to, bool exact, llvm::function_ref<u
     moveInterface(from, to);
     to.producer()->inexact |= !exact;
   }
+  for (Operator *user : usersInOrder(from))
+    push(*user);
   from.forEachUse([&](Use &use) {
-    push(*use.user());
     use.user()->inexact |= !exact;
     if (!exact)
       for (Subgraph *callee : use.user()->callees())
@@ -117,7 +119,8 @@ void Rewriter::becomeConstant(Value &old, Value &constant, llvm::ArrayRef<Lineag
   old.buffer = &model.addBuffer(std::move(constant.buffer->payload));
   old.buffer->computed = true;
   constant.buffer->payload = {};
-  old.forEachUse([&](Use &use) { push(*use.user()); });
+  for (Operator *user : usersInOrder(old))
+    push(*user);
   into.add(old);
 }
 
