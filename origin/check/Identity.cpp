@@ -9,10 +9,12 @@ using namespace origo::origin;
 static bool isIdentity(const TensorRow &row, uint32_t id, bool retrained, bool rewritten) {
   if (row.constant && retrained) // relations of constants were dropped, rightly
     return true;
-  if (row.relations.empty() || row.relations[0].tensor != id || !row.relations[0].steps.empty() ||
-      !(row.relations[0].exact || (rewritten && !row.constant)))
+  if (row.constant && !(row.tensors.size() == 1 && row.tensors[0] == id && row.operators.empty()))
     return false;
-  return !row.constant || (row.tensors.size() == 1 && row.tensors[0] == id && row.operators.empty());
+  if (row.constant && rewritten && row.relations.empty() && !row.expression.empty())
+    return true; // taken apart and put together again by what no steps say
+  return !row.relations.empty() && row.relations[0].tensor == id && row.relations[0].steps.empty() &&
+         (row.relations[0].exact || (rewritten && !row.constant));
 }
 
 void origin::checkIdentity(CheckContext &context) {

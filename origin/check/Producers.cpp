@@ -272,14 +272,15 @@ private:
     if (!context.source || !context.knownTensor(relation.tensor) || !relation.steps.empty())
       return;
     const FileGraph &source = *context.source;
-    llvm::SmallVector<uint32_t, 4> inputs, given, missing;
+    llvm::SmallVector<std::pair<uint32_t, uint32_t>, 4> inputs; ///< with the lineages that are used of them
+    llvm::SmallVector<uint32_t, 4> given, missing;
     unsigned position = 0;
     target.forEachInput(op, [&](int32_t input) {
       const uint32_t lineage = context.lineageUsed(op, relation.lineage, position++);
       const TensorRow *operand = input < 0 ? nullptr : context.tensorRow[input];
       if (!operand || operand->constant)
         return;
-      inputs.push_back(input);
+      inputs.emplace_back(input, lineage);
       for (const MapRelation &from : operand->relations)
         if (from.steps.empty() && from.lineage == lineage)
           given.push_back(from.tensor);
@@ -307,8 +308,9 @@ private:
       if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
-        bool elsewhere = ledger && llvm::none_of(inputs, [&](uint32_t input) {
-                           return leadsTo(*ledger, input) && !cameWith(producer, input);
+        bool elsewhere = ledger && llvm::none_of(inputs, [&](auto input) {
+                           return leadsTo(*ledger, input.first) && !cameWith(producer, input.first) &&
+                                  !isInAnotherLineage(input.first, input.second, producer);
                          });
         if (ledger && isUndoneInFront(*ledger, producer, way))
           return;
@@ -342,6 +344,18 @@ private:
   bool cameWith(uint32_t op, uint32_t tensor) const {
     int32_t data = onlyData(*context.source, op), row = data < 0 ? -1 : context.tensorLedger[data];
     return row >= 0 && leadsTo(context.map.ledger[row], tensor);
+  }
+
+  /// Is what the operator made this tensor by another lineage than the one that is used?
+  bool isInAnotherLineage(uint32_t tensor, uint32_t used, uint32_t op) const {
+    bool any = false, here = false;
+    for (const MapRelation &relation : context.tensorRow[tensor]->relations)
+      if (relation.steps.empty() && context.knownTensor(relation.tensor) &&
+          context.source->producer[relation.tensor] == static_cast<int32_t>(op)) {
+        any = true;
+        here |= relation.lineage == used;
+      }
+    return any && !here;
   }
 
   bool leadsTo(const MapLedgerRow &row, uint32_t tensor) const {
