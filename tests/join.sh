@@ -36,9 +36,12 @@ table=tests/profiles/benchmark.txt
 origin-dump --join $table --csv while.circle >table.csv 2>said || fail "$(<said)"
 sed 's/^/09-12 10:11:12.345  1234  1234 I tflite  : /' $table >logcat.txt
 sed 's,^,I/tflite  ( 1234): ,' $table >brief.txt
+sed 's,^,I( 1234) ,; s,$,  (tflite),' $table >process.txt
+sed -n '5,9s/.*/W( 1234) something else: 1.5  (other)/p' $table >>process.txt
+sed 's,^,I( 1234: 1240) ,' $table >thread.txt
 sed 's/\t/    /g' $table >blanks.txt
 sed 's/^/09-12 10:11:12.345  1234  1234 I tflite  : /' blanks.txt >both.txt
-for form in logcat brief blanks both; do
+for form in logcat brief process thread blanks both; do
   origin-dump --join $form.txt --csv while.circle >$form.csv 2>said || fail "$form: $(<said)"
   cmp table.csv $form.csv || fail "$form.txt is joined as something else"
 done

@@ -17,18 +17,23 @@ namespace {
 #define DATE "([0-9]{4}-)?[0-9]{2}-[0-9]{2}"
 #define TIME "[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
 #define LEVEL "[VDIWEFS]"
-/// What stands in front of a line.
-constexpr const char *heads[] = {
-    DATE " +" TIME " +([^ ]+ +)?[0-9]+ +[0-9]+ " LEVEL " [^:]*: ?",  // logcat
-    "(" DATE " +" TIME " +)?" LEVEL "/[^(:]*(\\( *[0-9]+\\))?: ?",   // logcat -v brief, tag, time
-    DATE " +" TIME " +[0-9]+-[0-9]+ +[^ ]+ +[^ ]+ +" LEVEL " ( |$)", // Android Studio
-    "[DIWEF]([0-9]{4}|[0-9]{8}) +" TIME " +[0-9]+ +[^] ]+\\]( |$)",  // glog, Abseil
-    LEVEL " \\([0-9]+\\) [^:]*: ?",                                  // ESP-IDF
-    TIME " -> ",                                                     // Arduino's serial monitor
-    "\\[ *[0-9]+\\.[0-9]+\\] ?",                                     // kernels
-    "\\[?" DATE "[ T]" TIME "\\]?:?( |$)",                           // containers, continuous integration
-    "(DEBUG|INFO|WARNING|ERROR): ",                                  // Python's logging
-    "> ?",                                                           // quoted
+/// What stands in front of a line, and behind it.
+struct Form {
+  const char *head;
+  bool hasTail = false; ///< the writer's name, in parentheses
+};
+constexpr Form forms[] = {
+    {LEVEL "\\( *[0-9]+(: *[0-9]+)?\\) ", true},                       // logcat -v process, thread
+    {DATE " +" TIME " +([^ ]+ +)?[0-9]+ +[0-9]+ " LEVEL " [^:]*: ?"},  // logcat
+    {"(" DATE " +" TIME " +)?" LEVEL "/[^(:]*(\\( *[0-9]+\\))?: ?"},   // logcat -v brief, tag, time
+    {DATE " +" TIME " +[0-9]+-[0-9]+ +[^ ]+ +[^ ]+ +" LEVEL " ( |$)"}, // Android Studio
+    {"[DIWEF]([0-9]{4}|[0-9]{8}) +" TIME " +[0-9]+ +[^] ]+\\]( |$)"},  // glog, Abseil
+    {LEVEL " \\([0-9]+\\) [^:]*: ?"},                                  // ESP-IDF
+    {TIME " -> "},                                                     // Arduino's serial monitor
+    {"\\[ *[0-9]+\\.[0-9]+\\] ?"},                                     // kernels
+    {"\\[?" DATE "[ T]" TIME "\\]?:?( |$)"},                           // containers, continuous integration
+    {"(DEBUG|INFO|WARNING|ERROR): "},                                  // Python's logging
+    {"> ?"},                                                           // quoted
 };
 #undef DATE
 #undef TIME
@@ -36,11 +41,25 @@ constexpr const char *heads[] = {
 
 constexpr size_t longestHead = 400;
 
-/// How long the head of a line is.
-size_t headOf(StringRef line, const llvm::Regex &form) {
-  llvm::SmallVector<StringRef> parts;
-  return form.match(line.take_front(longestHead), &parts) ? parts[0].size() : 0;
-}
+/// A form, ready to be looked for.
+struct Heads {
+  explicit Heads(const Form &form) : form(std::string("^") + form.head), hasTail(form.hasTail) {}
+  llvm::Regex form;
+  bool hasTail;
+
+  /// How long the head of a line is.
+  size_t lengthOf(StringRef line) const {
+    llvm::SmallVector<StringRef> parts;
+    return form.match(line.take_front(longestHead), &parts) ? parts[0].size() : 0;
+  }
+  /// Takes the writer's name off the end.
+  StringRef takeTail(StringRef &line) const {
+    size_t begin = hasTail && line.rtrim().ends_with(")") ? line.rfind("  (") : StringRef::npos;
+    StringRef tail = line.substr(begin);
+    line = line.take_front(begin);
+    return tail;
+  }
+};
 
 llvm::SmallVector<StringRef> linesOf(StringRef text) {
   llvm::SmallVector<StringRef> lines;
@@ -49,18 +68,18 @@ llvm::SmallVector<StringRef> linesOf(StringRef text) {
 }
 
 /// The form that most of the first lines have, if they have one.
-std::optional<llvm::Regex> formOf(llvm::ArrayRef<StringRef> lines) {
+std::optional<Heads> formOf(llvm::ArrayRef<StringRef> lines) {
   llvm::SmallVector<StringRef> some;
   for (StringRef line : lines)
     if (some.size() < 200 && !line.trim().empty())
       some.push_back(line);
-  for (const char *head : heads) {
-    llvm::Regex form(std::string("^") + head);
+  for (const Form &form : forms) {
+    Heads heads(form);
     size_t count = 0;
     for (StringRef line : some)
-      count += headOf(line, form) != 0;
+      count += heads.lengthOf(line) != 0;
     if (2 * count > some.size())
-      return form;
+      return heads;
   }
   return std::nullopt;
 }
@@ -81,22 +100,24 @@ StringRef report::withoutBlankLines(StringRef bytes) {
   }
 }
 
-/// Who wrote a line into a log: its head without times and numbers.
-static std::string writerOf(StringRef head) {
-  std::string writer;
+/// Who wrote a line into a log: its head without times and numbers, and its tail.
+static std::string writerOf(StringRef head, StringRef tail) {
+  std::string writer = tail.str();
   llvm::copy_if(head, std::back_inserter(writer), [](char c) { return !llvm::isDigit(c) && c != ' '; });
   return writer;
 }
 
 /// Takes the heads off. Where several wrote into the log, only the lines of the one whose lines are a profile stay.
-static void takeHeads(llvm::SmallVector<StringRef> &lines, const llvm::Regex &form,
+static void takeHeads(llvm::SmallVector<StringRef> &lines, const Heads &heads,
                       llvm::function_ref<bool(StringRef)> isProfile) {
   std::map<std::string, llvm::SmallVector<StringRef>> writers;
   for (StringRef &line : lines) {
-    StringRef head = line.take_front(headOf(line, form));
+    StringRef head = line.take_front(heads.lengthOf(line));
+    if (head.empty())
+      continue;
     line = line.drop_front(head.size());
-    if (!head.empty())
-      writers[writerOf(head)].push_back(line);
+    StringRef tail = heads.takeTail(line);
+    writers[writerOf(head, tail)].push_back(line);
   }
   if (writers.size() > 1)
     for (auto &[writer, own] : writers)
@@ -122,10 +143,10 @@ std::optional<std::string> report::withoutHeads(StringRef text, llvm::function_r
   for (StringRef &line : lines)
     line = line.drop_front(std::min(indent, blanksBefore(line)));
   for (int nested = 0; nested < 3; ++nested) { // a log in a log, quoted
-    std::optional<llvm::Regex> form = formOf(lines);
-    if (!form)
+    std::optional<Heads> heads = formOf(lines);
+    if (!heads)
       break;
-    takeHeads(lines, *form, isProfile);
+    takeHeads(lines, *heads, isProfile);
   }
   return llvm::join(lines, "\n");
 }
