@@ -68,7 +68,7 @@ def interval(ratios):
 
 
 def measure(before, after, rounds, most):
-    """Commands that measure the network before and after: the least of their medians, and of the ratio its interval."""
+    """Commands that measure the network before and after: the median of their medians, and of the ratio its interval."""
     times, sure = ([], []), None
     while len(times[0]) < rounds or (len(times[0]) < most and sure[0] > 1.02):
         for which in (0, 1) if len(times[0]) % 2 else (1, 0):
@@ -76,7 +76,7 @@ def measure(before, after, rounds, most):
         if None in (times[0][-1], times[1][-1]):
             return times[0][-1], times[1][-1], None
         sure = interval([b / a for a, b in zip(*times)])
-    return min(times[0]), min(times[1]), sure
+    return statistics.median(times[0]), statistics.median(times[1]), sure
 
 
 def commands(binaries, native, scratch, model, signature, subgraph):
