@@ -103,7 +103,8 @@ static Rule reciprocal() {
           }};
 }
 
-/// x + (−y) → x − y and x − (−y) → x + y; −x · c → x · (−c) and −(x · c) → x · (−c)
+/// x + (−y) → x − y and x − (−y) → x + y, but for a SUB that repeats single elements, which takes kernels longer than
+/// NEG and ADD; −x · c → x · (−c) and −(x · c) → x · (−c)
 static Rule opposite(llvm::StringLiteral name, Op code) {
   auto x = any(), y = any();
   auto opposite = (-y).once();
@@ -111,6 +112,8 @@ static Rule opposite(llvm::StringLiteral name, Op code) {
   return {name, "no operand is the opposite of a value, used once", f, [=](Match &m) {
             if (!m[x].isFloat() || !m[y].isFloat())
               return decline("not float");
+            if (code == Op::ADD && m[x].lastDimension() != m[y].lastDimension())
+              return decline("a difference would repeat elements along the rows");
             return m.replace((code == Op::ADD ? x - y : x + y).activation(m.root().activation()));
           }};
 }

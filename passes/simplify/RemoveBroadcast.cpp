@@ -2,6 +2,14 @@
 
 namespace origo {
 
+/// Kernels that find the place of each element anew where an operand is repeated, and take up to fifteen times as long
+/// as with a copy of whole rows.
+static bool repeatsSlowly(Match &m, Tensor x, Tensor wide) {
+  Op code = m.root().code();
+  bool isSlow = code == Op::DIV || code == Op::MAXIMUM || code == Op::MINIMUM;
+  return isSlow && !x.isConstant() && x.lastDimension() == wide.lastDimension();
+}
+
 /// f(wide(x), y) → f(x, y) where f broadcasts by itself to the same shape; wide is broadcast_to, tile, or · ones.
 static Rule beforeArithmetic() {
   auto x = any(), y = any(), repeats = any();
@@ -27,6 +35,8 @@ static Rule beforeArithmetic() {
           return decline("an open batch may be repeated");
         if (result.rank() > 4)
           return decline("kernels broadcast four dimensions at most");
+        if (repeatsSlowly(m, m[x], before))
+          return decline("whole rows are copied sooner than such a kernel repeats them");
         if (!m[x].hasTypeOf(before) || !m[x].hasQuantizationOf(before) || !m[x].isPerTensor())
           return decline("the broadcast changes the quantisation");
         return m.replace(cloneRoot().operand(m.root().operand(0u) == before ? 0 : 1, x)); // else the shape changes
@@ -51,6 +61,8 @@ static Rule ofCopies() {
                 axis < 0 || axis >= one.rank() || one.shape()[axis] != 1 || !one.isPerTensor() ||
                 !one.hasQuantizationOf(wide))
               return decline("repeated along more than one element, or the shapes are not known before run time");
+            if (repeatsSlowly(m, one, wide))
+              return decline("whole rows are copied sooner than such a kernel repeats them");
             return m.replace(cloneRoot().operand(m.positionOf(copies), one)); // else the shape changes
           }};
 }

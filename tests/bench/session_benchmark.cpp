@@ -24,6 +24,11 @@ static cl::opt<bool> memory("memory",
                             cl::desc("Prints what the orders of its steps take instead, in bytes: the arena and "
                                      "what lives at most in the file's order, the same in ours, and what "
                                      "every order takes"));
+static cl::opt<bool> alone("alone",
+                           cl::desc("Only a session of one thread, for --seconds of processor time: prints, as "
+                                    "native_tflite does, the least and the median of a run in ms, and how many "
+                                    "there were"));
+static cl::opt<std::string> signature("signature", cl::desc("With --alone: this one instead of subgraph 0"));
 static cl::opt<bool> operators("operators", cl::desc("Prints operators by the time they take instead"));
 
 namespace {
@@ -212,6 +217,40 @@ llvm::Error printMemory(Model &model) {
   return llvm::Error::success();
 }
 
+double processorMilliseconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) * 1e3 + double(time.tv_nsec) / 1e6;
+}
+
+llvm::Error printAlone(Model &model) {
+  auto session = compile(model, {.signature = signature, .engine = Engine::Fast});
+  if (!session)
+    return session.takeError();
+  auto inputs = test::randomInputs(*session->inputs(), 1);
+  if (!inputs)
+    return makeError("it has inputs that cannot be random");
+  std::vector<TensorRef> given(inputs->begin(), inputs->end());
+  State state;
+  RunOptions run;
+  run.state = &state;
+  auto outputs = session->run(given, run);
+  if (!outputs)
+    return outputs.takeError();
+  std::vector<llvm::MutableArrayRef<uint8_t>> memory;
+  for (NamedTensor &output : *outputs)
+    memory.push_back(output.tensor.bytes);
+  std::vector<double> times;
+  for (double began = processorMilliseconds(), now = began; times.empty() || now - began < seconds * 1000;) {
+    if (llvm::Error error = session->runInto(given, memory, run))
+      return error;
+    double before = std::exchange(now, processorMilliseconds());
+    times.push_back(now - before);
+  }
+  llvm::outs() << llvm::format("%.4f %.4f %zu\n", *llvm::min_element(times), median(times), times.size());
+  return llvm::Error::success();
+}
+
 int fail(llvm::Error error) {
   llvm::errs() << "session_benchmark: " << llvm::toString(std::move(error)) << "\n";
   return 1;
@@ -227,6 +266,11 @@ int main(int argc, char **argv) {
   Model &model = *imported->model;
   if (test::multiplyAdds(model) < least)
     return 0;
+  if (alone) {
+    if (llvm::Error error = printAlone(model))
+      return fail(std::move(error));
+    return 0;
+  }
   if (memory) {
     if (llvm::Error error = printMemory(model))
       return fail(std::move(error));

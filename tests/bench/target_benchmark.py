@@ -7,12 +7,13 @@ usage: target_benchmark.py BIN TARGET NATIVE|- ROUNDS MODEL...
 """
 import json
 import math
-import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
+
+from o1_benchmark import processor_ms
 
 VARIANTS = {
     "as it is": None,
@@ -36,15 +37,9 @@ def taken(binaries, target, model):
     return f"{partition['taken']} of {partition['operators']} in {len(partition['parts'])}"
 
 
-def seconds(native, model):
-    """The least of both modes, in ms; none where neither runs it."""
-    best = None
-    for mode in "10":
-        ran = subprocess.run([native, model, "1", "0.3", mode], capture_output=True, text=True,
-                             env={**os.environ, "CPU_TIME": "1"})
-        if ran.returncode == 0:
-            best = min(float(ran.stdout.split()[0]), best or math.inf)
-    return best
+def least_ms(native, model):
+    """Of both modes; none where neither runs it."""
+    return min(filter(None, (processor_ms(native, model, 1, 0.3, mode) for mode in "10")), default=None)
 
 
 def main(binaries, target, native, rounds, *models):
@@ -71,7 +66,7 @@ def main(binaries, target, native, rounds, *models):
                 times = {name: [] for name in names}
                 for _ in range(int(rounds)):
                     for name in names:  # in turn
-                        times[name].append(seconds(native, files[name]) if files[name] else None)
+                        times[name].append(least_ms(native, files[name]) if files[name] else None)
                 if None in times["as it is"]:
                     row += ["-"] * len(names)
                 else:
