@@ -2,6 +2,8 @@
 
 #include "passes/Rule.h"
 
+#include <cmath>
+
 namespace origo {
 
 /// What Conv2D, DepthwiseConv2D, TransposeConv and FullyConnected have in common: output channel c is
@@ -59,6 +61,15 @@ inline const char *fusionRefusal(Match &m, const Expr &linear, Tensor constant, 
 /// Such a constant as a list: one number may have more dimensions than the filter and the bias.
 inline Expr listed(Tensor constant) {
   return reshape(constant, list({static_cast<int32_t>(*constant.elementCount())}));
+}
+
+/// A product that over- or underflows where its factors did not would lose what the two steps keep.
+inline bool keepsWeight(float weight, float scale, float scaled) {
+  if (weight == 0 || std::isnormal(scaled))
+    return true;
+  bool subnormal = std::fpclassify(weight) == FP_SUBNORMAL;
+  bool annihilates = scale == 0 || std::isinf(scale); // times zero, or divided by infinity
+  return scaled == 0 ? annihilates || subnormal : subnormal && std::isfinite(scaled);
 }
 
 } // namespace origo

@@ -113,6 +113,37 @@ TEST(LivingCheck, AConstantUnderALivingOperator) {
         << reason;
 }
 
+/// y = abs(reshape(x, cast(pack(c, n)))), where n is computed.
+TEST(LivingCheck, OneSizeOfAShape) {
+  auto says = [](double beside, BuiltinOperator join, BuiltinOperator user) {
+    Graph graph{{{"x", {2, 3}},
+                 {"c", {1}, {beside}, TensorType::INT32},
+                 {"k", {1}, {3}, TensorType::INT32},
+                 {"n", {1}, {}, TensorType::INT32},
+                 {"p", {2}, {}, TensorType::INT32},
+                 {"q", {2}, {}, TensorType::INT32},
+                 {"m", {1, 1}, {}, TensorType::FLOAT32, 0, {-1, -1}},
+                 {"y", {1, 1}, {}, TensorType::FLOAT32, 0, {-1, -1}}},
+                {{BuiltinOperator::NEG, {2}, {3}},
+                 {join, {1, 3}, {4}},
+                 {BuiltinOperator::CAST, {4}, {5}},
+                 {user, {0, 5}, {6}},
+                 {BuiltinOperator::ABS, {6}, {7}}}};
+    return LivingCase(whole(graph.tensors, graph.operators), {1, 2, 3, 4})
+        .reason(false, 0, 1, 1, "shape-only")
+        .reason(true, 1, 1, 0, "shape-only")
+        .says();
+  };
+  constexpr auto pack = BuiltinOperator::PACK, reshape = BuiltinOperator::RESHAPE;
+  const char *refusal = "operand 1 of source operator 1 (";
+  EXPECT_FALSE(has(says(2, pack, reshape), refusal)) << says(2, pack, reshape);
+  EXPECT_FALSE(has(says(2, BuiltinOperator::CONCATENATION, reshape), refusal));
+  EXPECT_TRUE(has(says(0, pack, reshape), refusal));
+  EXPECT_TRUE(has(says(-1, pack, reshape), refusal));
+  EXPECT_TRUE(has(says(2, BuiltinOperator::MAXIMUM, reshape), refusal));
+  EXPECT_TRUE(has(says(2, pack, BuiltinOperator::TILE), refusal));
+}
+
 TEST(LivingCheck, WhoLives) {
   for (auto [fate, lives] : {std::pair("identity", true),
                              {"duplicate-of", true},

@@ -14,6 +14,18 @@ static bool isOfSource(const Value &constant) {
   return llvm::any_of(constant.relations, [](const Relation &relation) { return relation.steps == 0; });
 }
 
+bool comesBefore(const Operator &one, const Operator &other) {
+  if (one.index != other.index || &one == &other)
+    return one.index < other.index;
+  llvm::simple_ilist<Operator>::const_iterator begin = other.subgraph()->operators.begin();
+  for (llvm::simple_ilist<Operator>::const_iterator at = other.getIterator(); at != begin;)
+    if (const Operator &before = *--at; &before == &one)
+      return true;
+    else if (before.index != other.index)
+      return false;
+  return false;
+}
+
 /// An operator whose result goes on to be used as it is was only looked at, and so was what only it uses.
 void Build::leaveKept() {
   llvm::SmallPtrSet<const Operator *, 8> kept;
@@ -90,10 +102,16 @@ std::string Build::lawsBroken() {
   };
   auto nameOf = [](const Value *value) { return "\"" + printable(value->name) + "\""; };
   auto isReplaced = [&](const Value *value) { return value && value->producer() && isOwn(*value->producer(), roots); };
-  for (const Operator *root : roots)
-    for (const Value *result : root->results())
-      if (result && !result->unused() && llvm::none_of(replaced, [&](auto &item) { return item.old == result; }))
+  for (auto [i, root] : llvm::enumerate(roots))
+    for (const Value *result : root->results()) {
+      // What only a root uses that goes before it goes with it.
+      auto goes = [&, before = llvm::ArrayRef(roots).take_front(i)](const Use &use) {
+        return isOwn(*use.user(), before);
+      };
+      if (result && !result->unused() && llvm::none_of(replaced, [&](auto &item) { return item.old == result; }) &&
+          (result->otherUses != 0 || !everyUse(*result, goes)))
         return nameOf(result) + " is used and nothing takes its place";
+    }
   for (const Created &item : created)
     for (const Use &use : item.op->operands()) {
       if (isReplaced(use.get()))
@@ -141,10 +159,10 @@ std::string Build::lawsBroken() {
     if (llvm::none_of(op->results(), [&](const Value *v) { return v && operands.contains(v); }))
       return op->opName() + " is consumed and feeds nothing that is";
   if (roots.size() > 1) {
-    unsigned first = (*llvm::min_element(roots, [](auto *a, auto *b) { return a->index < b->index; }))->index;
+    const Operator &first = **llvm::min_element(roots, [](auto *a, auto *b) { return comesBefore(*a, *b); });
     for (const Value *value : operands)
       if (const Operator *producer = value ? value->producer() : nullptr;
-          producer && !isOwn(*producer, consumed) && producer->index >= first)
+          producer && !isOwn(*producer, consumed) && !comesBefore(*producer, first))
         return nameOf(value) + " may be computed from a root, by order";
   }
   for (const Created &item : created)

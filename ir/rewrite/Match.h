@@ -56,6 +56,8 @@ struct SourceLine {
 
 namespace rewrite {
 
+class Extents;
+
 /// Numbers that a tensor certainly lies between; of zeros, the negative one is the lower.
 struct Range {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
@@ -189,6 +191,9 @@ public:
   /// The codes of a constant operand that is a matrix. They count as operands of what is consumed, as which the matrix
   /// counts as read. None: nothing says that it is coded.
   std::optional<Codes> codesOf(Tensor matrix);
+  /// The elements of a tensor of integers as functions of the sizes of another one (Extents.h), from which and from
+  /// constants all of them are computed; what does so belongs to the match then. None: they are not.
+  std::optional<Extents> extents(Tensor sizes, Tensor of);
   /// Where the root has it as an operand.
   unsigned positionOf(const Expr &name) const;
 

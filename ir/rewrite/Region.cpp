@@ -293,7 +293,7 @@ void Build::apply() {
   findWays();
   noteMoved();
   Fate fate = fateOf();
-  Operator &first = **llvm::min_element(roots, [](auto *a, auto *b) { return a->index < b->index; });
+  Operator &first = **llvm::min_element(roots, [](auto *a, auto *b) { return comesBefore(*a, *b); });
   Destinations *into = model.addDestinations();
   for (Created &item : created)
     item.exact = isExact(item);

@@ -115,8 +115,32 @@ bool Build::isTakenAway(const Operator &op, unsigned position) const {
          });
 }
 
+/// One size among others that are known and not zero, all of which the shape of a RESHAPE is put together of: the
+/// number of elements tells it.
+static bool isOneSize(const Operator &op, unsigned position, llvm::ArrayRef<Operator *> consumed) {
+  auto isShape = [&](const Value *value, auto &&isShape) -> bool {
+    bool found = false;
+    for (const Operator *user : consumed)
+      for (auto [i, use] : llvm::enumerate(user->operands()))
+        if (use.get() == value) {
+          if (!(user->code == Op::RESHAPE && i == 1) && !(user->code == Op::CAST && isShape(user->result(), isShape)))
+            return false;
+          found = true;
+        }
+    return found;
+  };
+  const Value *size = op.operand(position);
+  if ((op.code != Op::PACK && op.code != Op::CONCATENATION) || !size || size->elementCount() != 1)
+    return false;
+  for (auto [i, use] : llvm::enumerate(op.operands()))
+    if (auto others = readIntegers(use.get());
+        i != position && (!others || llvm::any_of(*others, [](int64_t other) { return other < 1; })))
+      return false;
+  return isShape(op.result(), isShape);
+}
+
 std::optional<UnneededReason> Build::whyUnneeded(const Operator &op, unsigned position) const {
-  if (statesShapeOnly(op, position))
+  if (statesShapeOnly(op, position) || isOneSize(op, position, consumed))
     return UnneededReason::ShapeOnly;
   if (isEmptyPart(op, position))
     return UnneededReason::Empty;

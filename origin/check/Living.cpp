@@ -19,6 +19,7 @@ public:
 
   void run() {
     findGivenShapes();
+    findShapes();
     const std::vector<bool> needed = neededOperators();
     for (uint32_t op = 0; op < file.operators.size(); ++op)
       if (lives(op) && needed[op])
@@ -32,6 +33,7 @@ private:
   const FileGraph &file;
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
+  std::vector<bool> isShape;      ///< by source tensor: of a RESHAPE, through CASTs too
   llvm::DenseSet<uint64_t> given; ///< inputs of the source that are open there, and have a shape in the written file
 
   /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.
@@ -42,6 +44,20 @@ private:
         for (const MapRelation &relation : row->relations)
           if (context.knownTensor(relation.tensor) && file.kind[relation.tensor] == TensorKind::Input)
             given.insert(relation.tensor);
+  }
+
+  void findShapes() {
+    isShape.resize(file.tensors.size());
+    for (uint32_t op = file.operators.size(); op--;) {
+      const OperatorInfo *info = file.opcode(op).info;
+      if (!info || inputs[op].empty())
+        continue;
+      if (info->code == circle::BuiltinOperator::RESHAPE && inputs[op].size() > 1 && inputs[op][1] >= 0)
+        isShape[inputs[op][1]] = true;
+      if (info->code == circle::BuiltinOperator::CAST && inputs[op][0] >= 0)
+        file.forEachOutput(
+            op, [&](int32_t made) { isShape[inputs[op][0]] = isShape[inputs[op][0]] || (made >= 0 && isShape[made]); });
+    }
   }
 
   static bool hasAllSizes(const circle::Tensor &tensor) {
@@ -192,7 +208,7 @@ private:
   const char *notShapeOnly(uint32_t user, uint32_t operand) const {
     const FileGraph::Opcode &code = file.opcode(user);
     const OperatorInfo *info = code.like;
-    if (code.onnx && code.onnx->isMarked(operand, 't'))
+    if ((code.onnx && code.onnx->isMarked(operand, 't')) || isOneSize(user, operand))
       return nullptr;
     OperandInfo mark;
     if (code.onnx)
@@ -230,6 +246,30 @@ private:
     file.forEachOutput(user, [&](int32_t tensor) { made = tensor; });
     uint64_t from = inputs[user].empty() ? 0 : row(inputs[user][0]);
     return from && from == row(made);
+  }
+
+  /// One size of the shape of a RESHAPE, beside which no constant leaves another one open.
+  bool isOneSize(uint32_t user, uint32_t operand) const {
+    const OperatorInfo *info = file.opcode(user).info;
+    bool packs = info && info->code == circle::BuiltinOperator::PACK; // scalars, of which files do not say the rank
+    bool joins = info && info->code == circle::BuiltinOperator::CONCATENATION;
+    if (!packs && !(joins && elements(inputs[user][operand]) == 1))
+      return false;
+    for (uint32_t i = 0; i < inputs[user].size(); ++i)
+      if (int32_t tensor = inputs[user][i]; i != operand && tensor >= 0 && file.kind[tensor] == TensorKind::Constant &&
+                                            (mayBeNegative(tensor) || holdsZero(tensor)))
+        return false;
+    bool shapes = false;
+    file.forEachOutput(user, [&](int32_t tensor) { shapes |= tensor >= 0 && isShape[tensor]; });
+    return shapes;
+  }
+  bool holdsZero(int32_t tensor) const {
+    ModelView::Bytes bytes = file.payload(tensor);
+    uint64_t size = file.tensors[tensor]->type() == circle::TensorType::INT64 ? 8 : 4;
+    for (uint64_t at = 0; at + size <= bytes.size; at += size)
+      if (llvm::all_of(llvm::ArrayRef(bytes.data + at, size), [](uint8_t byte) { return byte == 0; }))
+        return true;
+    return false;
   }
 
   /// An operator that chooses elements, and leaves none out and adds none, chooses nothing.

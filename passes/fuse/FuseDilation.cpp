@@ -1,12 +1,14 @@
+#include "ir/rewrite/Extents.h"
 #include "passes/Linear.h"
 
 namespace origo {
 
 /// batch_to_space(conv(space_to_batch(x))) → conv(x) with a dilation, which is what the phases of a picture are for;
 /// also of a sequence, which has one more dimension around the convolution. What the first pads and the last crops is
-/// padding of the convolution, or a PAD where it has no name.
+/// padding of the convolution, or a PAD where it has no name. Both may be computed from the sizes of the picture, to
+/// fill the last phases, if what stays of them is the same for all sizes.
 static Rule phases() {
-  auto x = any(), block = constant(), again = constant(), widths = constant(), crops = constant();
+  auto x = any(), block = constant(), again = constant(), widths = any(), crops = any();
   auto spread = op(Op::SPACE_TO_BATCH_ND, {x, block, widths}).once();
   auto inner = anyOf(reshapes, {spread}).once() | spread;
   auto convolution = anyOf({Op::CONV_2D, Op::DEPTHWISE_CONV_2D}, {inner}).mayActivate().once();
@@ -14,8 +16,8 @@ static Rule phases() {
   auto whole = op(Op::BATCH_TO_SPACE_ND, {outer, again, crops});
   return {"phases", "not a convolution between space_to_batch and batch_to_space", whole, [=](Match &m) {
             Node conv = m.op(convolution);
-            std::optional<Integers> sizes = m.integers(m[block]), back = m.integers(m[again]),
-                                    around = m.integers(m[widths]), off = m.integers(m[crops]);
+            std::optional<Integers> sizes = m.integers(m[block]), back = m.integers(m[again]);
+            std::optional<Extents> around = m.extents(m[widths], m[x]), off = m.extents(m[crops], m[x]);
             auto rank = static_cast<size_t>(m[x].rank());
             bool isSequence = rank == 3;
             if (!sizes || !back || !around || !off || !(*sizes == *back) || rank < 3 || rank > 4 ||
@@ -42,8 +44,10 @@ static Rule phases() {
               size_t axis = i + (isSequence ? 2 : 1);
               int64_t b = sizes->at(i), reach = (filter.shape()[axis] - 1) * b;
               int64_t inside = same ? (filter.shape()[axis] - 1) / 2 * b : 0;
-              int64_t before = around->at(2 * i) + inside - off->at(2 * i);
-              int64_t after = around->at(2 * i + 1) + (same ? reach - inside : 0) - off->at(2 * i + 1);
+              std::optional<int64_t> front = around->more(2 * i, *off), behind = around->more(2 * i + 1, *off);
+              if (!front || !behind)
+                return decline("what stays of the padding depends on the size");
+              int64_t before = *front + inside, after = *behind + (same ? reach - inside : 0);
               if (b < 1 || before < 0 || after < 0 || reach > INT32_MAX || before > INT32_MAX || after > INT32_MAX)
                 return decline("more is cropped than padded");
               isValid &= before == 0 && after == 0;
@@ -57,7 +61,7 @@ static Rule phases() {
             };
             Expr input = isSequence ? reshape(x, list(shaped(m[x]))) : Expr(x);
             if (!isValid && !isSame) {
-              Integers table = around->boundTo(*off).boundTo(*sizes).with(padded);
+              Integers table = around->with(padded, *off).boundTo(*sizes);
               input = op(Op::PAD, {input, fold(reshape(table, list({4, 2})))});
             }
             auto padding = isSame && !isValid ? circle::Padding::SAME : circle::Padding::VALID;

@@ -4,15 +4,6 @@
 
 namespace origo {
 
-/// A product that over- or underflows where its factors did not would lose what the two steps keep.
-static bool keepsWeight(float weight, float scale, float scaled) {
-  if (weight == 0 || std::isnormal(scaled))
-    return true;
-  bool subnormal = std::fpclassify(weight) == FP_SUBNORMAL;
-  bool annihilates = scale == 0 || std::isinf(scale); // times zero, or divided by infinity
-  return scaled == 0 ? annihilates || subnormal : subnormal && std::isfinite(scaled);
-}
-
 /// linear(x, W, b) · s → linear(x, W·s, b·s), and with / s. Behind a RELU where s is not negative: relu(y) · s is
 /// relu(y · s).
 static Rule scale(llvm::StringLiteral name, Op code) {

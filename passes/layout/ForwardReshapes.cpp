@@ -173,6 +173,27 @@ static Rule alongLast() {
           }};
 }
 
+/// reshape(softmax(reshape(x))) → softmax(x) where the last dimension stays and the others are put back: also of shapes
+/// that only the constants tell.
+static Rule between() {
+  auto x = any(), there = constant(), back = constant();
+  auto moved = op(Op::RESHAPE, {x, there}).once();
+  auto f = anyOf({Op::SOFTMAX, Op::LOG_SOFTMAX, Op::L2_NORMALIZATION}, {moved}).once();
+  auto shaped = op(Op::RESHAPE, {f, back});
+  return {"between", "not the reshape of what works on a reshape, each used once", shaped, [=](Match &m) {
+            if (!m[x].isFloat() || !m[x].isStaticButOne() || m[x].rank() == 0 || m[x].rank() > 4)
+              return decline("not float of four dimensions at most, or the shape is not known before run time");
+            std::optional<Integers> sizes = m.integers(m[there]), home = m.integers(m[back]);
+            auto from = m[x].statedShape();
+            if (!sizes || !home || sizes->size() == 0 || from.back() < 0 || !sizes->is(sizes->size() - 1, from.back()))
+              return decline("the last dimension changes, or is open");
+            bool same = home->size() == from.size();
+            for (size_t i = 0; same && i < from.size(); ++i)
+              same = home->is(i, from[i]) || home->is(i, -1); // of which there is one at most
+            return same ? m.replace(clone(f).operand(0, x).as(m[f], m[x])) : decline("another shape comes out");
+          }};
+}
+
 /// reshape(pad(reshape(x), widths)) → reshape(pad(x, widths there)) where only dimensions of size 1 come and go.
 static Rule padding() {
   auto x = any(), widths = constant();
@@ -339,8 +360,8 @@ Pass ForwardReshapes() {
           Phase::Layout,
           true,
           {{"forward_reshape_to_unaryop", {}}},
-          {forward(), withNumber(), withConstant(), both(), alongLast(), padding(), concatenation(), normalisation(),
-           reduction(), slicing()}};
+          {forward(), withNumber(), withConstant(), both(), alongLast(), between(), padding(), concatenation(),
+           normalisation(), reduction(), slicing()}};
 }
 
 } // namespace origo

@@ -72,15 +72,41 @@ static Rule stated() {
           }};
 }
 
+/// reshape(x, [c, n, d, …]) → reshape(x, [c, −1, d, …]) where one size is computed, which the number of elements tells.
+static Rule computed() {
+  auto x = any();
+  auto sizes = anyOf({Op::PACK, Op::CONCATENATION}).mayActivate();
+  auto shaped = op(Op::RESHAPE, {x, maybe({Op::CAST}, sizes)});
+  return {"computed", "the shape is not put together", shaped, [=](Match &m) {
+            std::optional<Integers> bound;
+            llvm::SmallVector<int32_t, 6> shape;
+            for (unsigned i = 0; i < m.op(sizes).operandCount(); ++i) {
+              Tensor one = m.op(sizes).operand(i);
+              if (std::optional<Integers> known = m.integers(one)) {
+                bound = bound ? bound->boundTo(*known) : known;
+                llvm::append_range(shape, known->list());
+              } else if (one.elementCount() == 1) {
+                shape.push_back(-1);
+              } else {
+                return decline("several sizes are computed together");
+              }
+            }
+            if (!bound || llvm::count_if(shape, [](int32_t size) { return size < 1; }) != 1 ||
+                !llvm::is_contained(shape, -1))
+              return decline("not one size is computed beside others that are known");
+            return m.replace(clone(shaped).operand(1u, bound->with(shape)));
+          }};
+}
+
 Pass StateOpenShape() {
   return {
       "state-open-shape",
       "reshape(x, [shape(x)[0], c, ...]) -> reshape(x, [-1, c, ...]) where only the first dimension of x is open; any "
-      "computed shape where one dimension is, before and behind",
+      "computed shape where one dimension is, before and behind, and one of which one size is computed",
       Phase::Simplify,
       true,
       {},
-      {batch(), stated()}};
+      {batch(), stated(), computed()}};
 }
 
 } // namespace origo

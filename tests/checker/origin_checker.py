@@ -796,6 +796,8 @@ class Checker:
         if op.name == "CUSTOM":
             called = {"BroadcastTo": "BROADCAST_TO", "onnx.Shape": "SHAPE", "onnx.Size": "SHAPE"}.get(op.custom)
             kind = next((each for each in KINDS.values() if each.name == called), kind)
+        if self.is_one_size(user, position):
+            return None
         if not kind or position >= len(kind.operands):
             return "is not known"
         mark = kind.mark(position)
@@ -811,6 +813,32 @@ class Checker:
         if not all(self.source.is_static(i) for i in tensors):
             return "states a shape that is not static"
         return self.not_whole(user, kind) if "=" in mark else None
+
+    def is_one_size(self, user, position):
+        """One size of the shape of a RESHAPE, beside which no constant leaves another one open."""
+        operands = self.inputs_of(user)
+        name = self.source.operators[user].name
+        if name != "PACK" and (name != "CONCATENATION" or self.source.elements(operands[position]) != 1):
+            return False
+        for i, tensor in enumerate(operands):
+            if i != position and tensor >= 0 and self.source.kind_of(tensor) == "constant":
+                each = self.source.tensors[tensor]
+                width = {2: 4, 4: 8}.get(each.type)
+                if not each.data or not width or any(int.from_bytes(each.data[at:at + width], "little", signed=True) < 1
+                                                     for at in range(0, len(each.data) - width + 1, width)):
+                    return False
+        return bool(self.shapes() & set(self.source.results[user]))
+
+    def shapes(self):
+        """The tensors that are the shape of a RESHAPE, through CASTs too."""
+        found = set()
+        for op in reversed(range(len(self.source.operators))):
+            operands, name = self.inputs_of(op), self.source.operators[op].name
+            if name == "RESHAPE" and len(operands) > 1:
+                found.add(operands[1])
+            if name == "CAST" and operands and found & set(self.source.results[op]):
+                found.add(operands[0])
+        return found
 
     def beside_the_open_one(self, tensor):
         signature = self.source.tensors[tensor].signature if tensor >= 0 else []
