@@ -154,9 +154,6 @@ private:
 
 inline bool isOwn(const Operator &op, llvm::ArrayRef<Operator *> ops) { return llvm::is_contained(ops, &op); }
 
-/// Which of two stands in front. Operators that took the place of one have its number until all are numbered again.
-bool comesBefore(const Operator &one, const Operator &other);
-
 /// Bit for bit, whoever computes it: elements are moved or widened, or they are integers without a scale.
 bool computesExactly(const Operator &op);
 

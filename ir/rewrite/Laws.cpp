@@ -2,6 +2,7 @@
 
 #include "ir/ConstantView.h"
 #include "ir/Undetermined.h"
+#include "ir/rewrite/Order.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -12,18 +13,6 @@ namespace origo::rewrite {
 /// A constant with the elements that it has in the source.
 static bool isOfSource(const Value &constant) {
   return llvm::any_of(constant.relations, [](const Relation &relation) { return relation.steps == 0; });
-}
-
-bool comesBefore(const Operator &one, const Operator &other) {
-  if (one.index != other.index || &one == &other)
-    return one.index < other.index;
-  llvm::simple_ilist<Operator>::const_iterator begin = other.subgraph()->operators.begin();
-  for (llvm::simple_ilist<Operator>::const_iterator at = other.getIterator(); at != begin;)
-    if (const Operator &before = *--at; &before == &one)
-      return true;
-    else if (before.index != other.index)
-      return false;
-  return false;
 }
 
 /// An operator whose result goes on to be used as it is was only looked at, and so was what only it uses.

@@ -5,6 +5,7 @@
 #include "ir/Mutation.h"
 #include "ir/Undetermined.h"
 #include "ir/Versions.h"
+#include "ir/rewrite/Order.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"

@@ -33,7 +33,8 @@ private:
   const FileGraph &file;
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
-  std::vector<bool> isShape;      ///< by source tensor: of a RESHAPE, through CASTs too
+  std::vector<bool> isShape;                            ///< by source tensor: of a RESHAPE, through CASTs too
+  mutable llvm::DenseMap<uint32_t, unsigned> openSizes; ///< by source operator: constants that are no size, or zero
   llvm::DenseSet<uint64_t> given; ///< inputs of the source that are open there, and have a shape in the written file
 
   /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.
@@ -255,13 +256,17 @@ private:
     bool joins = info && info->code == circle::BuiltinOperator::CONCATENATION;
     if (!packs && !(joins && elements(inputs[user][operand]) == 1))
       return false;
-    for (uint32_t i = 0; i < inputs[user].size(); ++i)
-      if (int32_t tensor = inputs[user][i]; i != operand && tensor >= 0 && file.kind[tensor] == TensorKind::Constant &&
-                                            (mayBeNegative(tensor) || holdsZero(tensor)))
-        return false;
     bool shapes = false;
     file.forEachOutput(user, [&](int32_t tensor) { shapes |= tensor >= 0 && isShape[tensor]; });
-    return shapes;
+    if (!shapes)
+      return false;
+    auto leavesOpen = [&](int32_t tensor) {
+      return tensor >= 0 && file.kind[tensor] == TensorKind::Constant && (mayBeNegative(tensor) || holdsZero(tensor));
+    };
+    auto [known, isNew] = openSizes.try_emplace(user, 0);
+    if (isNew) // each of many operands may be asked about
+      known->second = llvm::count_if(inputs[user], leavesOpen);
+    return known->second == (leavesOpen(inputs[user][operand]) ? 1 : 0);
   }
   bool holdsZero(int32_t tensor) const {
     ModelView::Bytes bytes = file.payload(tensor);
