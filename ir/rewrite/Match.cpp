@@ -468,10 +468,40 @@ unsigned Match::positionOf(const Expr &name) const {
 
 bool Match::writesTflite() const { return rewriter.format == Format::Tflite; }
 
+/// Positions along a dimension that is known, or such put together or moved.
+static Range positionsIn(const Value *value, unsigned steps = 4) {
+  const Operator *op = value ? value->producer() : nullptr;
+  auto size = [](const Value *of) { return of && of->isStatic() ? of->elementCount() : std::nullopt; };
+  if (!op || steps == 0)
+    return {};
+  switch (op->code) {
+  case Op::ARG_MAX:
+  case Op::ARG_MIN:
+    if (auto all = size(op->operand(0)), rows = size(value); all && rows && *rows > 0)
+      return {0, static_cast<double>(*all / *rows) - 1};
+    return {};
+  case Op::RESHAPE:
+  case Op::TRANSPOSE:
+    return positionsIn(op->operand(0), steps - 1);
+  case Op::PACK: {
+    Range all = op->numOperands() <= 256 ? positionsIn(op->operand(0), steps - 1) : Range();
+    for (unsigned i = 1; i < op->numOperands() && all.low >= 0; ++i) {
+      Range one = positionsIn(op->operand(i), steps - 1);
+      all = {std::min(all.low, one.low), std::max(all.high, one.high)};
+    }
+    return all;
+  }
+  default:
+    return {};
+  }
+}
+
 Range Match::range(Tensor tensor) const {
   const Operator *op = tensor ? tensor.value()->producer() : nullptr;
   if (!op)
     return {};
+  if (tensor.type() == TensorType::INT32 || tensor.type() == TensorType::INT64)
+    return positionsIn(tensor.value());
   constexpr double infinity = std::numeric_limits<double>::infinity();
   auto clamped = [](Activation activation) -> Range {
     switch (activation) {

@@ -1,9 +1,11 @@
+#include "passes/Respelled.h"
 #include "passes/Spelling.h"
 
 namespace origo {
 
 /// `count` reshapes and transposes in a row → as few as do the same: reshape, transpose, reshape at most, to which
-/// longer rows come four by four.
+/// longer rows come four by four. Which parts the first reshape makes is free: those of the source, those of the
+/// result, or as few as there are.
 static Rule inARow(llvm::StringLiteral name, unsigned count) {
   constexpr Op codes[] = {Op::TRANSPOSE, Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS};
   auto x = any();
@@ -16,15 +18,20 @@ static Rule inARow(llvm::StringLiteral name, unsigned count) {
             std::optional<Moves> moves = m.moves(m[x], result);
             if (!moves || !m[x].isStatic() || !storesAlike(m[x], result))
               return decline("the shapes are not known before run time, or it is quantised by channel");
-            Moves there = moves->inverse(); // whose result has the parts in the order of x
-            llvm::SmallVector<int32_t, 8> parts = there.moved(), joined = moves->moved();
-            auto is = [](Tensor t, llvm::ArrayRef<int32_t> shape) { return t.shape() == shape; };
-            unsigned needed = (is(m[x], parts) ? 0 : 1) + (is(result, joined) ? 0 : 1) + 1;
-            if (moves->keepsOrder() || needed >= count || parts.size() > 5)
+            std::optional<Respelled> best;
+            unsigned needed = count;
+            for (const auto &spelled :
+                 {respelled(*moves, moves->moved(), true), respelled(*moves, result.shape(), true),
+                  respelled(*moves, m[x].shape(), false)})
+              if (spelled && spelled->parts.size() <= 5 && spelled->countBetween(m[x], result) < needed) {
+                best = spelled;
+                needed = spelled->countBetween(m[x], result);
+              }
+            if (moves->keepsOrder() || !best)
               return decline("no fewer would do, or only of more than five dimensions");
-            Expr inner = is(m[x], parts) ? x : reshape(x, list(parts));
-            Expr turned = transpose(inner, list(there.back()));
-            return m.replace(is(result, joined) ? turned : reshape(turned, shapeOf(result)));
+            Expr turned = best->of(m[x]);
+            bool fits = result.shape() == llvm::ArrayRef<int32_t>(best->joined);
+            return m.replace(fits ? turned : reshape(turned, shapeOf(result)));
           }};
 }
 

@@ -1,4 +1,4 @@
-#include "passes/Rule.h"
+#include "passes/Spelling.h"
 
 namespace origo {
 
@@ -25,13 +25,39 @@ static Rule byConstant() {
           }};
 }
 
+/// batch_matmul(W, moved(x)) → transpose(fc(x, W)) for one constant matrix, where the movements make a column of each
+/// row of x.
+static Rule byConstantFromLeft() {
+  auto x = any(), matrix = constant(), moved = movedFrom(x, 1, 3);
+  auto product = op(Op::BATCH_MATMUL, {matrix, moved});
+  return {"constant-from-left", "the first operand is not constant, or the second is not moved", product,
+          [=](Match &m) {
+            Tensor w = m[matrix], columns = m.root().operand(1);
+            if (!m[x].isFloat() || !w.isFloat() || !m[product].isFloat() || w.rank() != 2 || columns.rank() != 2 ||
+                !m[x].isStatic() || !columns.isStatic() || !columns.hasOneUse())
+              return decline("not float matrices of known shape, or others use what is moved");
+            Node at = m.op(product);
+            if (at.option("adjoint_lhs") || at.option("adjoint_rhs"))
+              return decline("an operand is taken transposed");
+            int32_t depth = columns.shape()[0], rows = columns.shape()[1];
+            int64_t sizes[] = {rows, depth};
+            unsigned order[] = {1, 0};
+            std::optional<Moves> moves = m.moves(m[x], columns);
+            if (m[x].lastDimension() != depth || m[x].rank() < 2 || !moves || !(*moves == Moves(sizes, order)) ||
+                moves->keepsOrder())
+              return decline("the columns are not the rows of what is moved");
+            return m.replace(transpose(op(Op::FULLY_CONNECTED, {x, matrix}), list({1, 0})));
+          }};
+}
+
 Pass UseFullyConnected() {
   return {"use-fully-connected",
-          "batch_matmul(x, W) -> fc(x, transpose(W)) for one constant matrix W",
+          "batch_matmul(x, W) -> fc(x, transpose(W)), batch_matmul(W, transpose(x)) -> transpose(fc(x, W)) for one "
+          "constant matrix W",
           Phase::Fuse,
           true,
           {},
-          {byConstant()}};
+          {byConstant(), byConstantFromLeft()}};
 }
 
 } // namespace origo

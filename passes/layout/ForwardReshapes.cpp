@@ -16,14 +16,15 @@ static Rule forward() {
 
 /// f(reshape(x), number) → reshape(f(x, number))
 static Rule withNumber() {
-  auto x = any(), c = constant();
+  auto x = any(), c = any();
   auto moved = anyOf(reshapes, {x}).once();
   auto f = anyWith(Trait::Binary, {moved, c}).mayActivate() | anyWith(Trait::Binary, {c, moved}).mayActivate();
-  return {"number", "the operands are not one number and the result of a reshape with this use only", f, [=](Match &m) {
+  return {"number", "no operand is the result of a reshape with this use only", f, [=](Match &m) {
             if (const char *why = forwardRefusal(m, m[x], m[moved]))
               return decline(why);
-            if (m[c].elementCount() != 1 || m[c].rank() > m[x].rank())
-              return decline("the constant is not one number");
+            if (m[c].isConstant() ? m[c].elementCount() != 1 || m[c].rank() > m[x].rank()
+                                  : !m[c].isStatic() || m[c].rank() != 0)
+              return decline("the other operand is not one number");
             Expr inner = cloneRoot().operand(m.positionOf(moved), x).as(m.root().result(), m[x]);
             return m.replace(clone(moved).operand(0, inner));
           }};
@@ -83,6 +84,35 @@ static Rule withConstant() {
             Expr inner =
                 cloneRoot().operand(m.positionOf(moved), x).operand(m.positionOf(c), fold(reshape(c, list(*sizes))));
             return m.replace(clone(moved).operand(0, inner.as(m.root().result(), m[x])));
+          }};
+}
+
+/// reshape(f(reshape(x), c)) → f(reshape(x), c reshaped likewise) where f repeats the former, and only dimensions of
+/// size 1 come and go behind it.
+static Rule repeated() {
+  auto x = any(), c = constant();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto first = anyWith(Trait::Binary, {moved, c}).mayActivate().once(),
+       second = anyWith(Trait::Binary, {c, moved}).mayActivate().once();
+  auto shaped = anyOf(reshapes, {first | second});
+  return {"repeated", "not the reshape of what is computed of a reshape and a constant", shaped, [=](Match &m) {
+            const Expr &f = m.has(first) ? first : second;
+            for (Tensor t : {m[x], m[moved], m[f], m[shaped]})
+              if (!t.isStatic() || t.rank() > 4 || !t.isPerTensor())
+                return decline("the shapes are not known before run time, or it is quantised by channel");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            if (m.op(f).resultCount() != 1 || m.op(f).has(Trait::ShapeQuery) || !m[c].isPerTensor() ||
+                m[c].rank() > m[f].rank() || !m[c].hasOneUse() || m[moved].hasShapeOf(m[f]))
+              return decline("the constant has other users, or nothing is repeated");
+            auto there = carried(m[moved].shape(), m[f].shape(), m[shaped].shape());
+            auto beside = carried(m[c].shape(), m[f].shape(), m[shaped].shape());
+            if (!there || !beside)
+              return decline("more than dimensions of size 1 change");
+            unsigned at = m.has(first) ? 0 : 1;
+            Expr inner =
+                clone(f).operand(at, reshape(x, list(*there))).operand(1 - at, fold(reshape(c, list(*beside))));
+            return m.replace(inner.as(m[f], m[shaped]));
           }};
 }
 
@@ -194,6 +224,23 @@ static Rule between() {
           }};
 }
 
+/// arg_max(reshape(x)) → reshape(arg_max(x)) along the last dimension, which the reshape leaves as it is
+static Rule position() {
+  auto x = any(), axis = constant();
+  auto moved = anyOf(reshapes, {x}).once();
+  auto found = anyOf({Op::ARG_MAX, Op::ARG_MIN}, {moved, axis});
+  return {"position", "not a position in the result of a reshape with this use only", found, [=](Match &m) {
+            std::optional<Integers> along = m.integers(m[axis]);
+            if (!along || !along->isLastAxisOf(m[moved].rank()) || !m[x].isStatic() || !m[found].isStatic() ||
+                m[x].rank() < 1 || m[x].lastDimension() != m[moved].lastDimension())
+              return decline("not along the last dimension, or that changes, or the shapes are not known");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            Expr inner = clone(found).operand(0, x).operand(1, along->with({m[x].rank() - 1}));
+            return m.replace(reshape(inner, shapeOf(m[found])));
+          }};
+}
+
 /// reshape(pad(reshape(x), widths)) → reshape(pad(x, widths there)) where only dimensions of size 1 come and go.
 static Rule padding() {
   auto x = any(), widths = constant();
@@ -279,6 +326,25 @@ static Rule concatenation() {
           }};
 }
 
+/// pack(reshape(x), reshape(y), …) → reshape(pack(x, y, …)), of operands of one shape, in front of which all are put
+static Rule packing() {
+  auto x = any();
+  auto packed = anyOf({Op::PACK}).each(anyOf(reshapes, {x}).once());
+  return {"packing", "an operand is not the result of a reshape with this use only", packed, [=](Match &m) {
+            Expr inner = cloneRoot();
+            for (unsigned i = 0; i < m.root().operandCount(); ++i) {
+              Tensor one = m.at(i, x);
+              if (!one.isStatic() || !one.hasShapeOf(m.at(0, x)) || m.root().option("axis") != 0 ||
+                  !m[packed].isPerTensor() || !m[packed].isStatic())
+                return decline("the operands have different shapes, or are put elsewhere");
+              if (const char *why = movementRefusal(m, one, m.root().operand(i)))
+                return decline(why);
+              inner = inner.operand(i, one);
+            }
+            return m.replace(reshape(inner, shapeOf(m[packed])));
+          }};
+}
+
 /// reshape(slice(y)) → slice(reshape(y)) where only dimensions of y of size 1 come and go, and y is a reshape itself,
 /// or joined of such.
 static Rule slicing() {
@@ -356,12 +422,12 @@ Pass ForwardReshapes() {
   return {"forward-reshapes",
           "unary(reshape(x)) -> reshape(unary(x)), f(reshape(x), constant) -> reshape(f(x, constant)), "
           "f(reshape(x), reshape(y)) -> reshape(f(x, y)), reduce(reshape(x)) -> reshape(reduce(x)); also padding, "
-          "concatenations, layer normalisation and what works along the last dimension",
+          "concatenations, packs, positions, layer normalisation and what works along the last dimension",
           Phase::Layout,
           true,
           {{"forward_reshape_to_unaryop", {}}},
-          {forward(), withNumber(), withConstant(), both(), alongLast(), between(), padding(), concatenation(),
-           normalisation(), reduction(), slicing()}};
+          {forward(), withNumber(), withConstant(), repeated(), both(), alongLast(), between(), position(), padding(),
+           concatenation(), packing(), normalisation(), reduction(), slicing()}};
 }
 
 } // namespace origo

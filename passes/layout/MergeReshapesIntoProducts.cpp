@@ -48,6 +48,23 @@ static Rule rows() {
           }};
 }
 
+/// reshape(fc(reshape(x))) → reshape(fc(x)), both of which keep the dimensions in front of the last one
+static Rule between() {
+  auto x = any();
+  auto flat = anyOf(reshapes, {x}).once(); // else what it does would be done behind each of its users
+  auto linear = op(Op::FULLY_CONNECTED, {flat}).with("keep_num_dims", 1).once().mayActivate();
+  auto shaped = op(Op::RESHAPE, {linear});
+  return {"between", "no fully connected operator between two reshapes, each used once", shaped, [=](Match &m) {
+            Tensor filter = m.op(linear).operand("filter");
+            if (!m[x].isFloat() || !filter.isFloat() || !m[x].isStaticButOne() || !m[shaped].isStaticButOne() ||
+                filter.rank() != 2)
+              return decline("not float, or the shapes are not known before run time");
+            if (m[x].rank() < 2 || m[x].statedShape().back() != filter.lastDimension())
+              return decline("the rows of the input change");
+            return m.replace(clone(shaped).operand(0, clone(linear).operand(0, x)));
+          }};
+}
+
 /// fc(reshape(x)) → fc(x), which joins the dimensions in front of the last one itself
 static Rule flattened() {
   auto x = any();
@@ -90,12 +107,13 @@ static Rule pointwise() {
 Pass MergeReshapesIntoProducts() {
   return {"merge-reshapes-into-products",
           "reshape(batch_matmul(reshape(a), reshape(b))) -> batch_matmul(a, b), reshape(fc(reshape(x))) -> fc(x) that "
-          "keeps dimensions, fc(reshape(x)) -> fc(x), reshape(conv(reshape(x), W)) -> fc(x, W) for windows of one "
+          "keeps dimensions, or reshape(fc(x)), fc(reshape(x)) -> fc(x), reshape(conv(reshape(x), W)) -> fc(x, W) for "
+          "windows of one "
           "element",
           Phase::Layout,
           true,
           {},
-          {batch(), rows(), flattened(), pointwise()}};
+          {batch(), rows(), between(), flattened(), pointwise()}};
 }
 
 } // namespace origo

@@ -13,41 +13,44 @@ static Rule narrow() {
           }};
 }
 
-/// arg_max(one_hot(arg_max(x)) · cast(b)), b one truth value → arg_max(x) · cast(b): where b is false, all are equal,
-/// and the first is the greatest.
+/// arg_max(one_hot(i) · cast(b)), b one truth value for each → i · cast(b): where b is false, all are equal, and the
+/// first is the greatest. Positions that ARG_MAX found lie in the vector.
 static Rule ofOneHot() {
-  auto depth = constant(), axis = constant(), b = any();
-  auto position = anyOf({Op::ARG_MAX, Op::ARG_MIN}).once();
-  auto condition = cast(b).once();
-  auto places = op(Op::ONE_HOT, {position, depth, 1, 0}).once();
-  auto again = op(Op::ARG_MAX, {places * condition, axis});
+  auto i = any(), depth = constant(), axis = constant(), b = any();
+  auto places = op(Op::ONE_HOT, {i, depth, 1, 0}).once();
+  auto condition = cast(b), shaped = anyOf(reshapes, {condition});
+  auto product = (places * (shaped | condition)).once();
+  auto again = op(Op::ARG_MAX, {product, axis});
   return {"one-hot", "not the position of the one in a one-hot vector of a position", again, [=](Match &m) {
             std::optional<Integers> along = m.integers(m[axis]), size = m.integers(m[depth]);
-            Node first = m.op(position);
-            std::optional<Integers> over = first.operand(1).isConstant() ? m.integers(first.operand(1)) : std::nullopt;
-            auto axes = over ? over->axesOf(first.operand(0u).rank()) : std::nullopt;
             int rank = m[places].rank();
             int64_t last = m.op(places).option("axis");
-            if (!along || !along->isLastAxisOf(rank) || (last != -1 && last != rank - 1) || !axes || axes->size() != 1)
+            if (!along || !along->isLastAxisOf(rank) || (last != -1 && last != rank - 1))
               return decline("not along the last axis");
-            int32_t positions = first.operand(0u).statedShape()[axes->front()];
-            if (positions < 0 || !size || size->size() != 1 || positions > size->at(0))
-              return decline("a position may lie behind the vector");
-            if (m[b].type() != TensorType::BOOL || m[b].elementCount() != 1 || m[b].rank() > m[position].rank() ||
-                !m[position].hasTypeOf(m.root().result()) || !m[position].hasShapeOf(m.root().result()))
-              return decline("not one truth value, or another type");
-            return m.replace((clone(position) * cast(b).as(m[position], m[b])).as(m.root().result()));
+            Range known = m.range(m[i]);
+            if (!size || size->size() != 1 || !(known.low >= 0) || !(known.high < static_cast<double>(size->at(0))))
+              return decline("a position may lie outside of the vector");
+            Tensor mask = m.has(shaped) ? m[shaped] : m[b];
+            bool one = mask.elementCount() == 1 && mask.rank() <= m[i].rank();
+            bool each = mask.isStatic() && mask.rank() == rank && mask.lastDimension() == 1;
+            if (m[b].type() != TensorType::BOOL || !(one || each) || !m[product].hasShapeOf(m[places]) ||
+                !m[i].hasTypeOf(m.root().result()) || !m[i].hasShapeOf(m.root().result()))
+              return decline("not one truth value for each vector, or another type");
+            Expr chosen = clone(condition).as(m[i], m[b]), shape = list(one ? mask.shape() : mask.shape().drop_back());
+            if (m.has(shaped) || each)
+              chosen = reshape(chosen, shape).synthetic(SyntheticReason::LayoutBridge);
+            return m.replace((i * chosen).as(m.root().result()));
           }};
 }
 
 Pass RecogniseArgMax() {
-  return {"recognise-arg-max",
-          "cast(arg_max(x)) -> arg_max(x) of the other type, arg_max(one_hot(arg_max(x)) * cast(b)) -> arg_max(x) * "
-          "cast(b)",
-          Phase::Recognise,
-          true,
-          {},
-          {narrow(), ofOneHot()}};
+  return {
+      "recognise-arg-max",
+      "cast(arg_max(x)) -> arg_max(x) of the other type, arg_max(one_hot(i) * cast(b)) -> i * cast(b) for positions i",
+      Phase::Layout,
+      true,
+      {},
+      {narrow(), ofOneHot()}};
 }
 
 } // namespace origo

@@ -32,13 +32,55 @@ static Rule ofRange() {
       }};
 }
 
+/// gather_nd(x, reshape(i)) → gather(x, i), where the reshape makes a list of one index of each
+static Rule ofOneIndex() {
+  auto x = any(), i = any();
+  auto lists = anyOf(reshapes, {i});
+  auto taken = op(Op::GATHER_ND, {x, lists});
+  return {"one-index", "the indices are not reshaped", taken, [=](Match &m) {
+            auto from = m[i].statedShape(), to = m[lists].statedShape();
+            if (to.empty() || to.back() != 1 || to.drop_back() != from || llvm::count(from, -1) > 1 || m[x].rank() < 1)
+              return decline("not one index in each list");
+            if (m[i].type() != TensorType::INT32 && m[i].type() != TensorType::INT64)
+              return decline("the indices are neither int32 nor int64");
+            if (!m[x].isPerTensor() || !m[x].hasQuantizationOf(m[taken]))
+              return decline("changes the quantisation");
+            return m.replace(gather(x, i));
+          }};
+}
+
+/// reshape(gather(T, i)) → gather(T reshaped, i) of a constant, whose rows the reshape takes apart or puts together
+static Rule ofReshapedTable() {
+  auto table = constant(), i = any();
+  auto taken = op(Op::GATHER, {table, i}).once();
+  auto shaped = anyOf(reshapes, {taken});
+  return {"reshaped-table", "not the reshape of what is gathered of a constant and used once", shaped, [=](Match &m) {
+            if (m.op(taken).option("axis") != 0 || m.op(taken).option("batch_dims") != 0 || m[table].rank() < 1)
+              return decline("not rows, or by batch");
+            if (!m[i].isStatic() || !m[shaped].isStatic() || !m[table].isPerTensor() ||
+                !m[table].hasQuantizationOf(m[shaped]))
+              return decline("the shapes are not known before run time, or quantised by channel");
+            auto to = m[shaped].shape();
+            size_t front = m[i].shape().size();
+            if (to.size() < front || to.take_front(front) != m[i].shape())
+              return decline("the indices are reshaped as well");
+            if (m[table].isShared())
+              return decline("the constant has other users, for whom it would have to stay");
+            llvm::SmallVector<int32_t, 6> rows{m[table].shape()[0]};
+            llvm::append_range(rows, to.drop_front(front));
+            return m.replace(clone(taken).operand(0, fold(reshape(table, list(rows)))));
+          }};
+}
+
 Pass SubstituteGather() {
-  return {"substitute-gather",
-          "gather(x, consecutive indices) -> slice(x), or x where that is all of it",
-          Phase::Simplify,
-          true,
-          {},
-          {ofRange()}};
+  return {
+      "substitute-gather",
+      "gather(x, consecutive indices) -> slice(x), or x where that is all of it; gather_nd(x, lists of one index) -> "
+      "gather(x, indices); reshape(gather(T, i)) -> gather(reshape(T), i) for a constant T",
+      Phase::Simplify,
+      true,
+      {},
+      {ofRange(), ofOneIndex(), ofReshapedTable()}};
 }
 
 } // namespace origo
