@@ -34,7 +34,7 @@ private:
   /// By source operator. What a call can call gives it its outputs: they count behind its own operands.
   std::vector<std::vector<int32_t>> inputs;
   std::vector<bool> isShape;                            ///< by source tensor: of a RESHAPE, through CASTs too
-  mutable llvm::DenseMap<uint32_t, unsigned> openSizes; ///< by source operator: constants that are no size, or zero
+  mutable llvm::DenseMap<uint64_t, unsigned> openSizes; ///< by source operator: constants that are no size, or zero
   llvm::DenseSet<uint64_t> given; ///< inputs of the source that are open there, and have a shape in the written file
 
   /// Whoever asks for a shape of an open input holds for all of it: what follows from it is static in the result.

@@ -29,9 +29,10 @@ public:
         for (uint32_t id : row && row->constant ? llvm::ArrayRef(row->operators) : llvm::ArrayRef<uint32_t>())
           if (context.knownOperator(id))
             folded[id].push_back(op);
-        // Nor has anything to be done again for who is given the result itself.
+        // Nor has anything to be done again for who is given the result itself, or what another part made of it.
+        const bool isInput = row && !row->constant && target.producer[tensor] < 0;
         for (const MapRelation &relation : row ? llvm::ArrayRef(row->relations) : llvm::ArrayRef<MapRelation>())
-          if (int32_t maker = relation.steps.empty() && context.knownTensor(relation.tensor)
+          if (int32_t maker = (relation.steps.empty() || isInput) && context.knownTensor(relation.tensor)
                                   ? source.producer[relation.tensor]
                                   : -1;
               maker >= 0)

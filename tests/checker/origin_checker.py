@@ -1174,7 +1174,7 @@ class Checker:
                     continue
                 if by_constants and self.is_constant(i) and maker in self.tensor_rows[i]["operators"]:
                     return True
-                if any(not relation["steps"] and self.source.producer[relation["tensor"]] == maker
+                if any((not relation["steps"] or self.target.is_input[i]) and self.source.producer[relation["tensor"]] == maker
                        for relation in self.relations_of(i)):
                     return True
                 if self.target.producer[i] >= 0:
