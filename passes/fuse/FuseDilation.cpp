@@ -1,4 +1,4 @@
-#include "ir/rewrite/Extents.h"
+#include "passes/Extents.h"
 #include "passes/Linear.h"
 
 namespace origo {
