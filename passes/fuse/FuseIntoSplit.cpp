@@ -16,19 +16,18 @@ static Expr spread(Tensor c, double nothing, int32_t begin, int32_t size, int32_
   return fold(op(Op::CONCATENATION, pieces).with("axis", 0));
 }
 
-/// f(split(linear + linear)[i], c) → split(f(linear, c there) + f(linear, c there))[i], where c stands at the channels
-/// of one part, and what changes nothing at the others: the weights take it. A summand goes to one of the two.
+/// f(split(linear)[i], c) → split(f(linear, c there))[i], where c stands at the channels of one part, and what changes
+/// nothing at the others: the weights take it.
 static Rule part() {
   constexpr unsigned mostParts = 8;
   auto axis = constant(), c = constant();
-  auto a = anyWith(Trait::Linear).filter(constant()).once(), b = anyWith(Trait::Linear).filter(constant()).once();
-  auto y = any(), sum = (a + (b | y)).once(), split = op(Op::SPLIT, {axis, a | sum});
+  auto linear = anyWith(Trait::Linear).filter(constant()).once(), split = op(Op::SPLIT, {axis, linear});
   std::vector<Expr> parts{result(split, 0)};
   Expr one = parts.front();
   while (parts.size() < mostParts)
     one = one | parts.emplace_back(result(split, static_cast<unsigned>(parts.size())));
   auto f = anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {one, c});
-  return {"part", "not a constant and a part of a linear operator, or of a sum with one", f, [=](Match &m) {
+  return {"part", "not a constant and a part of a linear operator", f, [=](Match &m) {
             auto found = llvm::find_if(parts, [&](const Expr &each) { return m.has(each); });
             auto at = static_cast<unsigned>(found - parts.begin());
             Op code = m.root().code();
@@ -39,28 +38,19 @@ static Rule part() {
             if (!along || !along->isLastAxisOf(whole.rank()) || !taken.hasOneUse() || taken.statedShape().back() < 0 ||
                 !isPerChannel(m[c], taken, size) || !m[f].hasShapeOf(taken))
               return decline("the part has other users or is not one of channels, or the constant none for them");
-            if (scales && m.has(y))
-              return decline("what is added to the product is none");
             if (!m.every(m[c], isFiniteNumber) || (code == Op::DIV && !m.every(m[c], [](double n) { return n != 0; })))
               return decline("the constant is not finite, or divides by zero");
             Expr numbers = spread(m[c], scales ? 1 : 0, static_cast<int32_t>(at) * size, size, channels);
-            for (const Expr &each : scales &&m.has(b) ? std::vector{a, b} : std::vector{a}) {
-              Linear own;
-              if (const char *why = readLinear(m.op(each), own))
-                return decline(why);
-              if (scales && own.filter.isShared())
-                return decline("the filter has other users, for whom it would have to stay");
-              if (own.channels != channels || !m[each].hasShapeOf(whole) ||
-                  (scales && !m.everyOf(op(code, {own.filter, reshape(numbers, list(own.alongFilter))}), keepsWeight)))
-                return decline("the channels are others, or a scaled weight is not representable");
-            }
-            unsigned partAt = m.positionOf(parts[at]), aAt = m.has(sum) && m.op(sum).operand(0) != m[a] ? 1 : 0;
-            auto changed = [&](const Expr &linear) {
-              return cloneRoot().operand(partAt, clone(linear)).operand(1 - partAt, numbers).as(m[linear]);
-            };
-            Expr inner = changed(a);
-            if (m.has(sum))
-              inner = clone(sum).operand(aAt, inner).operand(1 - aAt, scales ? changed(b) : m.has(b) ? b : y);
+            Linear own;
+            if (const char *why = readLinear(m.op(linear), own))
+              return decline(why);
+            if (scales && own.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            if (own.channels != channels || !m[linear].hasShapeOf(whole) ||
+                (scales && !m.everyOf(op(code, {own.filter, reshape(numbers, list(own.alongFilter))}), keepsWeight)))
+              return decline("the channels are others, or a scaled weight is not representable");
+            unsigned partAt = m.positionOf(parts[at]);
+            Expr inner = cloneRoot().operand(partAt, clone(linear)).operand(1 - partAt, numbers).as(m[linear]);
             Expr again = clone(split).operand(1, inner);
             std::vector<std::pair<Tensor, Expr>> places{{m[f], result(again, at)}};
             for (unsigned i = 0; i < m.op(split).resultCount(); ++i)
@@ -71,14 +61,12 @@ static Rule part() {
 }
 
 Pass FuseIntoSplit() {
-  return {
-      "fuse-into-split",
-      "f(split(linear(x) + linear(y))[i], c) -> split(f(linear(x), c there) + f(linear(y), c there))[i] for a sum or "
-      "a product with a constant",
-      Phase::Fuse,
-      true,
-      {},
-      {part()}};
+  return {"fuse-into-split",
+          "f(split(linear(x))[i], c) -> split(f(linear(x), c there))[i] for a sum or a product with a constant",
+          Phase::Fuse,
+          true,
+          {},
+          {part()}};
 }
 
 } // namespace origo

@@ -2,8 +2,8 @@
 
 namespace origo {
 
-/// back(softmax(moved(x))) → back(moved(transpose(softmax(transpose(x))))), or without the transposes, where back
-/// undoes what moved did, so that both will go: the dimension along which it works changes its place with the last one.
+/// back(softmax(moved(x))) → back(moved(transpose(softmax(transpose(x))))), where back undoes what moved did, so that
+/// both will go: the dimension along which it works changes its place with the last one.
 static Rule undone() {
   auto x = any();
   auto front = movements(x, 4);
@@ -32,13 +32,13 @@ static Rule undone() {
               before *= m[x].shape()[axis++];
             if (before != ahead || m[x].shape()[axis] != size)
               return decline("a row is no dimension of what is moved");
-            if (axis != last && m.movementsInARow(in) + m.movementsInARow(result) < 3)
-              return decline("there are no fewer movements");
+            if (axis == last || m.movementsInARow(in) + m.movementsInARow(result) < 3)
+              return decline("there are no fewer movements, or reshapes go by themselves");
             llvm::SmallVector<int32_t, 6> swapped;
             for (int32_t i = 0; i <= last; ++i)
               swapped.push_back(i == axis ? last : i == last ? axis : i);
             auto bridge = [&](Expr of) {
-              return axis == last ? of : transpose(of, list(swapped)).synthetic(SyntheticReason::LayoutBridge);
+              return transpose(of, list(swapped)).synthetic(SyntheticReason::LayoutBridge);
             };
             return m.replace(rebuilt(m, back, rebuilt(m, front, bridge(clone(f).operand(0, bridge(x))))));
           }};
@@ -46,8 +46,8 @@ static Rule undone() {
 
 Pass SoftmaxAcrossAxes() {
   return {"softmax-across-axes",
-          "back(softmax(moved(x))) -> back(moved(transpose(softmax(transpose(x))))), or back(moved(softmax(x))), where "
-          "back undoes what moved did, so that both go",
+          "back(softmax(moved(x))) -> back(moved(transpose(softmax(transpose(x))))), where back undoes what moved did, "
+          "so that both go",
           Phase::Layout,
           true,
           {},
