@@ -19,8 +19,7 @@ static Rule blocks() {
             std::optional<Integers> along = m.integers(m[axis]);
             auto axes = along ? along->axesOf(whole.rank()) : std::nullopt;
             if (!product.isStatic() || !whole.isStatic() || !part.isStatic() || !axes || axes->size() != 1 ||
-                count < 2 || parts.channels % static_cast<int32_t>(count) ||
-                product.lastDimension() != parts.channels || m[x].lastDimension() != parts.filter.lastDimension())
+                count < 2 || parts.channels % static_cast<int32_t>(count) || product.lastDimension() != parts.channels)
               return decline("the shapes are not known before run time, or the channels are not the last dimension");
             if (count > m.movementsInARow(whole) + 1)
               return decline("there would be more operators");
@@ -36,15 +35,11 @@ static Rule blocks() {
               return decline("one row, which is split for nothing");
             int64_t sizes[] = {rest, count, channels};
             unsigned order[] = {1, 0, 2};
-            if (!leads || !moves || !(*moves == Moves(sizes, order)))
+            if (!leads || !moves || !(*moves == Moves(sizes, order)) || part.lastDimension() != channels)
               return decline("the parts are not blocks of channels");
-            bool shaped = part.lastDimension() != channels; // of a part that is taken apart further
-            if (shaped && 2 * count > m.movementsInARow(whole) + 2)
-              return decline("there would be more operators");
             llvm::SmallVector<int32_t, 6> shape(part.shape().drop_back());
             shape.push_back(depth);
-            // Which parts the movements and the split made is told of what all of them come from.
-            Expr input = reshape(x, shaped ? shapeOf(m[x]) : list(shape));
+            Expr input = reshape(x, list(shape));
             std::vector<std::pair<Tensor, Expr>> places;
             for (unsigned i = 0; i < count; ++i) {
               auto rows = [&](Tensor of, llvm::ArrayRef<int32_t> behind) {
@@ -56,9 +51,7 @@ static Rule blocks() {
               Expr one = clone(linear).operand(0u, input).filter(rows(parts.filter, {depth}));
               if (parts.bias)
                 one = one.bias(rows(parts.bias, {}));
-              one = one.with("keep_num_dims", !shaped || m[x].rank() != 2);
-              places.emplace_back(m.root().result(i),
-                                  shaped ? reshape(one, shapeOf(part)).synthetic(SyntheticReason::LayoutBridge) : one);
+              places.emplace_back(m.root().result(i), one.with("keep_num_dims", 1));
             }
             return m.replace(places);
           }};
