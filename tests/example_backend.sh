@@ -76,7 +76,8 @@ sampled() {
     perf report -i "$name.data" --stdio >"$name.report" 2>/dev/null || fail "perf report"
     "./$name.timed" "$name.in" "$name.out" "$often" >"$name.csv" || fail "$name.timed"
     for profile in perf report csv; do
-      "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said || fail "--join: $(<said)"
+      "$bin/origin-dump" --join "$name.$profile" --kernels="$name.json" --json "$name.circle" >"$name.$profile.json" 2>said ||
+        { echo "--join $name.$profile, try $try: $(<said)"; continue 2; }
     done
     /usr/bin/python3 - "$name" "$often" <<'END' && return
 import json, os, sys
@@ -163,10 +164,11 @@ browsed() {
     clang --target=wasm32 -std=c99 -O2 -fno-math-errno -fno-builtin -I "$example" -c $part.c -o $part.o >said 2>&1 || fail "$part.c: $(<said)"
   done
   wasm-ld --no-entry --export=net_run page.o constants.o -o "$name.wasm" >said 2>&1 || fail "wasm-ld: $(<said)"
-  for try in 1 2 3; do # on a busy machine a profile of less than a second may have no sample of a layer
-    node "$root/tests/profilers/v8.mjs" "$browser" "$name" >said 2>&1 || fail "v8.mjs: $(<said)"
+  for try in 1 2 3; do # on a busy machine the browser may not come up, and a profile of less than a second may have no sample of a layer
+    timeout 60 node "$root/tests/profilers/v8.mjs" "$browser" "$name" >said 2>&1 || { echo "v8.mjs, try $try: exit $?: $(<said)"; continue; }
     for kind in trace.json pftrace cpuprofile; do
-      "$bin/origin-dump" --join "$name.$kind" --kernels="$name.json" --json "$name.circle" >"$name.$kind.json" 2>said || fail "--join $name.$kind: $(<said)"
+      "$bin/origin-dump" --join "$name.$kind" --kernels="$name.json" --json "$name.circle" >"$name.$kind.json" 2>said ||
+        { echo "--join $name.$kind, try $try: $(<said)"; continue 2; }
     done
     /usr/bin/python3 - "$name" <<'END' && return
 import collections, json, sys

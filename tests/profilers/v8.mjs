@@ -1,8 +1,7 @@
 // usage: node v8.mjs BROWSER NAME      in a folder with NAME.wasm, a generated network
-// Leaves what V8 samples of it while it runs: NAME.trace.json and NAME.pftrace by Chromium's own tracing, and NAME.cpuprofile by Node.js.
+// Leaves there what V8 samples of it while it runs, NAME.trace.json and NAME.pftrace by Chromium and NAME.cpuprofile by Node.js, and the profile of Chromium.
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 
 const [executable, name] = process.argv.slice(2);
@@ -17,7 +16,7 @@ const program = `for (const end = performance.now() + 700; performance.now() < e
 /** Chromium's protocol of development tools, over pipes. */
 class Browser {
   #process;
-  #folder = fs.mkdtempSync(path.join(os.tmpdir(), 'browser-'));
+  #folder = fs.mkdtempSync(path.resolve('browser-'));
   #next = 0;
   #pending = new Map();
   #events = new Map();
@@ -25,7 +24,11 @@ class Browser {
 
   constructor() {
     this.#process = spawn(executable, ['--headless', '--no-sandbox', '--remote-debugging-pipe', `--user-data-dir=${this.#folder}`], { stdio: ['ignore', 'ignore', 'ignore', 'pipe', 'pipe'] });
-    this.ended = new Promise((done) => this.#process.on('exit', done));
+    this.ended = new Promise((done) => this.#process.on('exit', (code, signal) => {
+      for (const { reject } of this.#pending.values()) reject(new Error(`the browser ended: ${signal ?? code}`));
+      done();
+    }));
+    this.#process.stdio[3].on('error', () => {}); // whoever waits for an answer is told by its end
     this.#process.stdio[4].setEncoding('utf8').on('data', (text) => {
       const messages = (this.#rest + text).split('\0');
       this.#rest = messages.pop();
@@ -43,9 +46,8 @@ class Browser {
   }
   on(method) { return new Promise((done) => this.#events.set(method, done)); }
   async close() {
-    await this.send('Browser.close');
+    this.send('Browser.close').catch(() => {}); // its end may come before its answer
     await this.ended;
-    fs.rmSync(this.#folder, { recursive: true, force: true });
   }
 }
 
