@@ -698,8 +698,7 @@ TEST(Join, RollUps) {
   EXPECT_GE(all, scopes["(no scope)"]); // some have the name of a scope
   EXPECT_GT(scopes["(no scope)"], 0u);
   bool saved = false;
-  Join source = join; // any times by source operator will do
-  for (const RolledUp &line : rollUp(join, names, By::Pass, &source)) {
+  for (const RolledUp &line : rollUp(join, names, By::Pass, &join)) { // any times by source operator will do
     EXPECT_TRUE(line.sourceNs.has_value());
     saved |= line.key == "fuse-activation" && line.source > line.written && line.ns;
   }

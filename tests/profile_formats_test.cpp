@@ -803,6 +803,22 @@ std::string rowsOf(llvm::StringRef text) {
   return said;
 }
 
+TEST(ProfileFormats, RowsOfATableThatSayTheSameOfTheSameAreOne) {
+  EXPECT_EQ(rowsOf("name,op_index,us\na,0,5\nb,1,7\na,0,6\na,1,2\n"),
+            "csv; a  0 11000 time 2; b  1 7000 time 1; a  1 2000 time 1");
+  EXPECT_EQ(rowsOf("op_index,time,count\n0,5 us,2\n0,5 cycles,3\n0,1 ms,4\n"),
+            "csv;   0 1005000 time 6;   0 5 cycles 3");
+  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5}, {\"name\": \"a\", \"ns\": 6}, {\"tensor\": \"a\", \"ns\": 7}]"),
+            "json; a a - 11 time 2; a a - 7 time 1");
+  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5, \"why\": [1]}, {\"name\": \"a\", \"ns\": 6}]"),
+            "json; a a - 11 time 2");
+  // Each has its place where rows are around others.
+  EXPECT_EQ(rowsOf("{\"x\": {\"name\": \"a\", \"dur_ns\": 5}, \"y\": {\"name\": \"a\", \"dur_ns\": 6}}"),
+            "json; a a - 5 time 1; a a - 6 time 1");
+  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns,count\n0,5,18446744073709551615\n0,5,1\n")).contains("too many"));
+  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns\n0,9223372036854775807\n0,1\n")).contains("too large"));
+}
+
 TEST(ProfileFormats, WhatLogsAndCopyingPutInFrontIsForgiven) {
   auto inFront = [](llvm::StringRef text, const std::string &head) {
     std::string all;

@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <set>
@@ -56,6 +57,9 @@ struct Column {
   Role role;
   std::string unit; ///< of Time; empty: stands with each value
 };
+bool isMeasure(const Column &column) {
+  return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
+}
 
 /// "averageMs" and "Average-Ms" as "average_ms".
 std::string normalTitle(StringRef title) {
@@ -152,9 +156,6 @@ private:
   std::map<std::string, Column, std::less<>> named;
   mutable std::map<std::string, std::pair<std::optional<Column>, size_t>, std::less<>>
       titled; ///< those that were looked at
-  static bool isMeasure(const Column &column) {
-    return column.role == Role::Value || column.role == Role::Time || column.role == Role::Cycles;
-  }
 };
 
 template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
@@ -163,14 +164,40 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
+/// The rows of a table, of which there may be a million: those that say the same of the same, as each run of a network
+/// says it again, are one.
+class Rows {
+public:
+  explicit Rows(Profile &profile) : profile(profile) {}
+  /// `said`: all that the row says but for how long and how often.
+  llvm::Error add(ProfileRow row, std::string said) {
+    said += row.metric + '/' + row.unit;
+    auto [found, isNew] = known.try_emplace(said, profile.rows.size());
+    if (isNew) {
+      profile.rows.push_back(std::move(row));
+      return llvm::Error::success();
+    }
+    ProfileRow &before = profile.rows[found->second];
+    if (__builtin_add_overflow(before.count, row.count, &before.count))
+      return makeError("the calls of \"" + printable(row.rawName, 60) + "\" are too many");
+    return addTime(before, row.value);
+  }
+
+private:
+  Profile &profile;
+  llvm::StringMap<size_t> known;
+};
+
 /// A row that is being put together from its cells.
 struct RowMaker {
   ProfileRow row;
-  std::string unit = "ns", value;
+  std::string unit = "ns", value, said;
 
   llvm::Error take(const Column &column, StringRef text) {
     if (text.empty())
       return llvm::Error::success();
+    if (!isMeasure(column) && column.role != Role::Count)
+      said += std::to_string(static_cast<int>(column.role)) + ' ' + std::to_string(text.size()) + ' ' + text.str();
     uint32_t index = 0;
     uint64_t number = 0;
     switch (column.role) {
@@ -226,11 +253,10 @@ struct RowMaker {
     return llvm::Error::success();
   }
 
-  llvm::Error finish(Profile &profile) {
+  /// The row and what it says but for how long and how often.
+  llvm::Expected<ProfileRow> finish() {
     if (value.empty())
       return makeError("no column says how long it took; --columns=us=TITLE names one");
-    if (unit == "cycles" && row.metric == "time")
-      row.metric = "cycles";
     if (unit.empty()) { // "1.5 ms"
       StringRef whole = StringRef(value).trim(),
                 number = whole.take_while([](char c) { return llvm::isDigit(c) || c == '.'; });
@@ -239,6 +265,8 @@ struct RowMaker {
       if (unit.empty())
         return makeError("\"" + printable(value, 40) + "\" has no unit; --columns=us=TITLE says it");
     }
+    if (unit == "cycles" && row.metric == "time")
+      row.metric = "cycles";
     auto exponent = nanosecondExponent(unit);
     if (row.metric == "time" && !exponent)
       return makeError("the unit \"" + printable(unit, 40) + "\" is none of ns, us, ms, s and cycles");
@@ -252,8 +280,11 @@ struct RowMaker {
     // With nothing but a name, that may be the name of a tensor.
     if (row.tensor.empty() && !row.op && row.partition.empty() && !row.offset && !row.kernel)
       row.tensor = row.rawName;
-    profile.rows.push_back(std::move(row));
-    return llvm::Error::success();
+    return std::move(row);
+  }
+  llvm::Error finish(Rows &rows) {
+    auto made = finish();
+    return made ? rows.add(std::move(*made), std::move(said)) : made.takeError();
   }
 };
 
@@ -268,6 +299,7 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
   StringRef first = text.split('\n').first;
   char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
   std::vector<std::optional<Column>> head;
+  Rows rows(profile);
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
       return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
@@ -300,13 +332,12 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
     for (size_t i = 0; i < head.size(); ++i) {
       if (!head[i])
         continue;
-      bool isMeasure = head[i]->role == Role::Value || head[i]->role == Role::Time || head[i]->role == Role::Cycles;
-      if (isMeasure && separator != ',')
+      if (isMeasure(*head[i]) && separator != ',')
         (*cells)[i] = withPoint(std::move((*cells)[i]));
       if (llvm::Error error = maker.take(*head[i], (*cells)[i]))
         return inLine(std::move(error));
     }
-    if (llvm::Error error = maker.finish(profile))
+    if (llvm::Error error = maker.finish(rows))
       return inLine(std::move(error));
   }
   return head.empty() ? makeError("is empty") : llvm::Error::success();
@@ -343,7 +374,7 @@ public:
     for (const auto &[title, column] : llvm::zip(titles, *roles)) {
       if (!column)
         continue;
-      measured |= column->role == Role::Time || column->role == Role::Cycles || column->role == Role::Value;
+      measured |= isMeasure(*column);
       const json &cell = value[title];
       if (llvm::Error error = maker.take(*column, cell.is_string() ? cell.get_ref<const std::string &>() : cell.dump()))
         return makeError("\"" + printable(key, 40) + "\": \"" + printable(title, 40) +
@@ -355,8 +386,10 @@ public:
       maker.row.rawName = key.str();
     if (any)
       maker.row.metric = "graph_time";
-    if (llvm::Error error = maker.finish(profile))
-      return makeError("\"" + printable(key, 40) + "\": " + llvm::toString(std::move(error)));
+    auto row = maker.finish();
+    if (!row)
+      return makeError("\"" + printable(key, 40) + "\": " + llvm::toString(row.takeError()));
+    profile.rows.push_back(std::move(*row));
     std::rotate(profile.rows.begin() + static_cast<ptrdiff_t>(place), profile.rows.end() - 1, profile.rows.end());
     return true;
   }
@@ -382,7 +415,7 @@ namespace {
 /// it, the reader of whole files tells.
 class FlatRows : public nlohmann::json_sax<json> {
 public:
-  FlatRows(const Columns &columns, Profile &profile) : columns(columns), profile(profile) {}
+  FlatRows(const Columns &columns, Profile &profile) : columns(columns), profile(profile), rows(profile) {}
   bool read(StringRef text) {
     bool done = json::sax_parse(text.begin(), text.end(), this) && depth == 0 && isList;
     if (!done)
@@ -440,7 +473,7 @@ public:
       if (roles[i])
         if (llvm::Error error = maker.take(*roles[i], cells[i]))
           return llvm::consumeError(std::move(error)), false;
-    if (llvm::Error error = maker.finish(profile))
+    if (llvm::Error error = maker.finish(rows))
       return llvm::consumeError(std::move(error)), false;
     return true;
   }
@@ -448,6 +481,7 @@ public:
 private:
   const Columns &columns;
   Profile &profile;
+  Rows rows;
   bool isList = false;
   unsigned depth = 0;                                   ///< 1 in the list, 2 in a row
   std::map<std::string, unsigned, std::less<>> numbers; ///< of keys with a value that is not null
@@ -493,6 +527,7 @@ static llvm::Error readJson(StringRef text, const ProfileOptions &options, Profi
   if (!rows->is_array())
     return makeError("is neither a list of rows nor an object with a list \"rows\"");
   std::set<std::string> titles;
+  Rows found(profile);
   for (size_t i = 0; i < rows->size(); ++i) {
     auto inRow = [&](llvm::Error error) {
       return makeError("rows[" + llvm::Twine(i) + "]: " + llvm::toString(std::move(error)));
@@ -516,7 +551,7 @@ static llvm::Error readJson(StringRef text, const ProfileOptions &options, Profi
               maker.take(*column, value.is_string() ? value.get_ref<const std::string &>() : value.dump()))
         return inRow(makeError("\"" + printable(key, 40) + "\": " + llvm::toString(std::move(error))));
     }
-    if (llvm::Error error = maker.finish(profile))
+    if (llvm::Error error = maker.finish(found))
       return inRow(std::move(error));
   }
   if (rows->empty())

@@ -19,7 +19,7 @@ bool isTflmCsv(StringRef text) { return !isJson(text) && text.contains(tagHead);
 
 llvm::Error readTflmCsv(StringRef text, const ProfileOptions &, Profile &profile) {
   profile.tool = "tflm";
-  std::vector<ProfileRow> sums;
+  std::deque<ProfileRow> sums;
   enum { Nothing, Events, Sums } within = Nothing;
   uint32_t step = 0;
   for (size_t number = 1; !text.empty(); ++number) {

@@ -484,22 +484,22 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   Join join;
   join.tool = profile.tool;
   join.notes = std::move(profile.notes);
-  join.rows.reserve(profile.rows.size());
+  join.measured = std::move(profile.rows);
+  join.rows.reserve(join.measured.size());
   bool cycles = false, offsets = false;
-  for (ProfileRow &row : profile.rows) {
+  for (ProfileRow &row : join.measured) {
     if (isOther(row.fingerprint))
       return makeError("stale profile: it is of a model with the fingerprint " + printable(row.fingerprint, 80) +
                        ", and this one has " + fingerprint);
     cycles |= row.metric == "cycles";
     offsets |= row.isSummed() && (row.offset || row.kernel);
-    JoinedRow &joined = join.rows.emplace_back();
-    joined.row = std::move(row);
+    join.rows.emplace_back(row);
   }
   Matcher matcher(target, graph, options);
   matcher.match(join.rows);
   alignRuns(join.rows, target, graph, profile.byLevels, join.notes);
   matcher.release(join.rows);
-  splitDelegates(join.rows, target, graph, join.notes);
+  splitDelegates(join, target, graph);
   for (const JoinedRow &row : join.rows)
     if (llvm::Error error = checkPlaces(row, target))
       return error;

@@ -24,7 +24,9 @@ enum class Match {
 const char *matchName(Match match);
 
 struct JoinedRow {
-  ProfileRow row;
+  JoinedRow(ProfileRow &row) : row(row) {}
+
+  ProfileRow &row; ///< in Join::measured
   Match match = Match::None;
   uint32_t subgraph = 0;
   std::vector<uint32_t> operators;                   ///< of the written model, ascending
@@ -39,8 +41,13 @@ struct JoinedRow {
 };
 
 struct Join {
+  Join() = default;
+  Join(Join &&) = default;
+  Join &operator=(Join &&) = default;
+
   std::string tool;
-  std::vector<JoinedRow> rows;
+  std::deque<ProfileRow> measured;
+  std::vector<JoinedRow> rows; ///< each of one that is measured
   /// total == attributed + synthetic + unattributed
   uint64_t total = 0, attributed = 0, synthetic = 0, unattributed = 0;
   uint64_t overhead = 0, merged = 0; ///< parts of `unattributed`, and of the rest

@@ -147,8 +147,7 @@ class Delegates {
   static constexpr size_t mostTypes = 16; ///< at one place of all nodes; more there are in no network
 
 public:
-  Delegates(std::vector<Node> nodes, std::vector<JoinedRow *> inner, std::vector<std::string> &notes)
-      : nodes(std::move(nodes)), notes(notes) {
+  Delegates(std::vector<Node> nodes, std::vector<JoinedRow *> inner, Join &join) : nodes(std::move(nodes)), join(join) {
     // The nodes' number of calls is that of the runs, unless they are in a loop.
     std::map<uint64_t, size_t> counts;
     for (const Node &node : this->nodes)
@@ -231,32 +230,28 @@ public:
         std::vector<uint64_t> parts = divide(inner.row->row.value, bySubgraph);
         size_t at = 0;
         for (const auto &[subgraph, operators] : weights) {
-          JoinedRow part;
-          part.row = inner.row->row;
-          part.row.value = parts[at];
+          bool isLast = at + 1 == weights.size();
+          JoinedRow &part = isLast ? *inner.row : overheads.emplace_back(join.measured.emplace_back(inner.row->row));
+          part.row.value = parts[at++];
           part.match = Match::Merged;
           part.subgraph = subgraph;
           for (auto [index, weight] : operators) {
             part.operators.push_back(index);
             part.weights.push_back(weight);
           }
-          if (++at == weights.size())
-            *inner.row = std::move(part);
-          else
-            overheads.push_back(std::move(part));
         }
       }
     if (nobody)
-      notes.push_back(std::to_string(nobody) + " of " + std::to_string(rows.size()) +
-                      " rows of delegates fit to no operator of their nodes");
+      join.notes.push_back(std::to_string(nobody) + " of " + std::to_string(rows.size()) +
+                           " rows of delegates fit to no operator of their nodes");
     if (inside > whole) {
-      notes.push_back("the rows of delegates take " + std::to_string((inside - whole) / 1000) +
-                      " us more than their nodes");
+      join.notes.push_back("the rows of delegates take " + std::to_string((inside - whole) / 1000) +
+                           " us more than their nodes");
       return;
     }
     if (inside == whole)
       return;
-    JoinedRow &overhead = overheads.emplace_back();
+    JoinedRow &overhead = overheads.emplace_back(join.measured.emplace_back());
     overhead.overhead = true;
     overhead.row.rawName = "delegate overhead";
     overhead.row.value = whole - inside;
@@ -269,7 +264,7 @@ private:
   std::vector<Node> nodes;
   bool countsTell = true; ///< of how many nodes a row is the sum
   std::vector<InnerRow> rows;
-  std::vector<std::string> &notes;
+  Join &join;
   std::vector<std::vector<size_t>> steps; ///< rows by their place in their node
   std::vector<size_t> ends;               ///< how many nodes have so many rows
   std::set<const JoinedRow *> exchangeable;
@@ -385,8 +380,8 @@ bool isDelegate(const JoinedRow &row) {
 
 } // namespace
 
-void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, const FileGraph *graph,
-                            std::vector<std::string> &notes) {
+void report::splitDelegates(Join &join, const Target &target, const FileGraph *graph) {
+  std::vector<JoinedRow> &rows = join.rows;
   std::vector<Node> nodes;
   std::vector<JoinedRow *> inner;                       // which do not say of which subgraph their node is
   std::map<uint32_t, std::vector<JoinedRow *>> unknown; // by subgraph
@@ -404,12 +399,13 @@ void report::splitDelegates(std::vector<JoinedRow> &rows, const Target &target, 
   if (nodes.empty() || inner.empty())
     return;
   std::vector<JoinedRow> overheads;
-  Delegates delegates(std::move(nodes), std::move(inner), notes);
+  Delegates delegates(std::move(nodes), std::move(inner), join);
   if (delegates.run())
     delegates.apply(overheads);
   else
-    notes.push_back(
+    join.notes.push_back(
         "the rows inside of delegates are too few, or too many, to tell whose they are: the delegates' time is divided "
         "among all of their operators");
-  llvm::append_range(rows, overheads);
+  for (JoinedRow &overhead : overheads)
+    rows.push_back(std::move(overhead));
 }

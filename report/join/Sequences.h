@@ -12,7 +12,6 @@ void alignRuns(std::vector<JoinedRow> &rows, const origin::Target &target, const
 
 /// The rows of delegates to the operators of their nodes. A delegate's own row is around them then, and what it took
 /// beyond them a row of its own.
-void splitDelegates(std::vector<JoinedRow> &rows, const origin::Target &target, const origin::FileGraph *graph,
-                    std::vector<std::string> &notes);
+void splitDelegates(Join &join, const origin::Target &target, const origin::FileGraph *graph);
 
 } // namespace origo::report

@@ -5,6 +5,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <utility>
@@ -51,7 +52,7 @@ struct ProfileRow {
 
 struct Profile {
   std::string tool;
-  std::vector<ProfileRow> rows;
+  std::deque<ProfileRow> rows; ///< of which there may be a million: they stay where they are
   /// A row of an operator that calls subgraphs includes the rows of those.
   bool includesCallees = false;
   /// Rows in sequence are by levels, as operators are far from the inputs, and not as the file lists operators; fused
