@@ -11,7 +11,7 @@ const [what, only = '', onlySize = ''] = rest, thorough = (process.env.ORIGO_THO
 const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
 const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
 // Models of an operator or a few are many.
-const isSmall = file => /^(mini|recipes)\//.test(file.slice(folder.length + 1)), every = file => (isSmall(file) ? (what === 'networks' ? 36 : 60) : what === 'networks' ? 5 : 3);
+const isSmall = file => /^(mini|recipes)\//.test(file.slice(folder.length + 1)), every = file => (isSmall(file) ? (what === 'networks' ? 72 : 120) : what === 'networks' ? 10 : 6);
 const files = all.filter((file, i) => file.includes(only) && (only || thorough || file.endsWith('.origo') || i % every(file) === 0));
 const sizes = [[1440, 900], [1920, 1080], [800, 1000], [390, 844], [3840, 2160]];
 const browser = await launch(), here = process.cwd();

@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { frame, launch, open, rest, root, tool } from './browser.mjs';
 
-const [what, seed = '1', only = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', wanted = thorough ? 10 : 2, layers = 10;
+const [what, seed = '1', only = ''] = rest, thorough = (process.env.ORIGO_THOROUGH ?? '0') !== '0', wanted = thorough ? 10 : 2, layers = thorough ? 10 : 5;
 const sweep = `source '${root}/tests/folder.sh'; folder_of ${what}; ${what === 'networks' ? `find '${root}/res' -name '*.origo' | sort;` : ''} ORIGO_THOROUGH=1 swept ${what} 1`;
 const [folder, ...all] = execFileSync('bash', ['-c', sweep], { encoding: 'utf8' }).trim().split('\n');
 // ONNX models lie beside public models.
