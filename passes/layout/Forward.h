@@ -29,4 +29,33 @@ inline const char *forwardRefusal(Match &m, Tensor x, Tensor moved) {
   return moved.hasShapeOf(result) ? nullptr : "what is moved is broadcast";
 }
 
+/// (t − mean(t)) · rsqrt(mean((t − mean(t))²) + ε) of a `t` that was moved: layer normalisation.
+class Normalisation {
+public:
+  explicit Normalisation(Expr moved) : moved(std::move(moved)) {}
+
+  Expr moved, axes = constant(), again = constant(), epsilon = constant();
+  Expr average = op(Op::MEAN, {moved, axes}).with("keep_dims", 1).inside();
+  Expr square = squaredDifference(moved, average).once();
+  Expr variance = op(Op::MEAN, {square, again}).with("keep_dims", 1).once();
+  Expr shifted = (variance + epsilon).once();
+  Expr root = rsqrt(shifted).once();
+  Expr difference = (moved - average).once();
+  Expr whole = difference * root; ///< the root of the match
+
+  /// The same of `x`, as it was before; its means are over `axes` and `again`.
+  Expr before(Match &m, const Expr &x, const Expr &axes, const Expr &again) const {
+    Expr mean = clone(average).operand(0u, x).operand(1u, axes);
+    auto both = [&](const Expr &of) { // in the order that it has them in
+      bool swapped = m.op(of).operand(0) == m[average];
+      return clone(of).operand(swapped ? 1u : 0u, x).operand(swapped ? 0u : 1u, mean).as(m[moved], m[x]);
+    };
+    Expr spread = clone(variance).operand(0u, both(square)).operand(1u, again);
+    unsigned place = m.op(shifted).operand(0) == m[variance] ? 0 : 1;
+    Expr scale = clone(root).operand(0u, clone(shifted).operand(place, spread));
+    unsigned front = m.root().operand(0) == m[difference] ? 0 : 1;
+    return cloneRoot().operand(front, both(difference)).operand(1 - front, scale).as(m.root().result(), m[x]);
+  }
+};
+
 } // namespace origo

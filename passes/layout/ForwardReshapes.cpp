@@ -382,39 +382,24 @@ static Rule slicing() {
           }};
 }
 
-/// (t − mean(t)) · rsqrt(mean((t − mean(t))²) + ε) of t = reshape(x) → the same of x, reshaped: layer normalisation.
+/// Layer normalisation of t = reshape(x) → the same of x, reshaped.
 static Rule normalisation() {
-  auto x = any(), axes = constant(), again = constant(), epsilon = constant();
-  auto moved = anyOf(reshapes, {x}).inside();
-  auto average = op(Op::MEAN, {moved, axes}).with("keep_dims", 1).inside();
-  auto square = squaredDifference(moved, average).once();
-  auto variance = op(Op::MEAN, {square, again}).with("keep_dims", 1).once();
-  auto shifted = (variance + epsilon).once();
-  auto root = rsqrt(shifted).once();
-  auto difference = (moved - average).once();
-  auto norm = difference * root;
-  return {"normalisation", "not a normalisation of a reshape that nobody else uses", norm, [=](Match &m) {
-            std::optional<Integers> over = m.integers(m[axes]), over2 = m.integers(m[again]);
-            if (!over || !over->isLastAxisOf(m[moved].rank()) || !over2 || !over2->isLastAxisOf(m[moved].rank()) ||
-                !m[x].isStaticButBatch() || !m[moved].isStaticButBatch() || m[x].rank() < 2 || m[moved].rank() < 2 ||
-                m[x].lastDimension() != m[moved].lastDimension())
+  auto x = any();
+  Normalisation norm(anyOf(reshapes, {x}).inside());
+  return {"normalisation", "not a normalisation of a reshape that nobody else uses", norm.whole, [=](Match &m) {
+            Tensor moved = m[norm.moved], epsilon = m[norm.epsilon];
+            std::optional<Integers> axes = m.integers(m[norm.axes]), again = m.integers(m[norm.again]);
+            if (!axes || !axes->isLastAxisOf(moved.rank()) || !again || !again->isLastAxisOf(moved.rank()) ||
+                !m[x].isStaticButBatch() || !moved.isStaticButBatch() || m[x].rank() < 2 || moved.rank() < 2 ||
+                m[x].lastDimension() != moved.lastDimension())
               return decline("the means are not over the last dimension alone, or the reshape changes that");
-            if (!m[x].isFloat() || m[epsilon].elementCount() != 1 || m[epsilon].rank() > m[x].rank())
+            if (!m[x].isFloat() || epsilon.elementCount() != 1 || epsilon.rank() > m[x].rank())
               return decline("not float, or epsilon is not one number");
-            if (const char *why = movementRefusal(m, m[x], m[moved]))
+            if (const char *why = movementRefusal(m, m[x], moved))
               return decline(why);
             int32_t last = m[x].rank() - 1;
-            Expr mean = clone(average).operand(0u, x).operand(1u, over->with({last}));
-            auto both = [&](const Expr &of) { // in the order that it has them in
-              bool swapped = m.op(of).operand(0) == m[average];
-              return clone(of).operand(swapped ? 1u : 0u, x).operand(swapped ? 0u : 1u, mean).as(m[moved], m[x]);
-            };
-            Expr spread = clone(variance).operand(0u, both(square)).operand(1u, over2->with({last}));
-            unsigned place = m.op(shifted).operand(0) == m[variance] ? 0 : 1;
-            Expr scale = clone(root).operand(0u, clone(shifted).operand(place, spread));
-            unsigned front = m.root().operand(0) == m[difference] ? 0 : 1;
-            Expr result = cloneRoot().operand(front, both(difference)).operand(1 - front, scale);
-            return m.replace(reshape(result.as(m.root().result(), m[x]), list(m[norm].statedShape())));
+            Expr before = norm.before(m, x, axes->with({last}), again->with({last}));
+            return m.replace(reshape(before, list(m[norm.whole].statedShape())));
           }};
 }
 

@@ -62,40 +62,23 @@ static Rule gatedHalves(llvm::StringLiteral name, bool ofLinear, unsigned gate) 
           }};
 }
 
-/// (t − mean(t)) · rsqrt(mean((t − mean(t))²) + ε) of t = transpose(x, p), which nobody else uses → the same of x,
-/// transposed: layer normalisation.
+/// Layer normalisation of t = transpose(x, p), which nobody else uses → the same of x, transposed.
 static Rule normalisation() {
-  auto x = any(), p = constant(), axes = constant(), again = constant(), epsilon = constant();
-  auto moved = transpose(x, p).inside();
-  auto average = op(Op::MEAN, {moved, axes}).with("keep_dims", 1).inside();
-  auto square = squaredDifference(moved, average).once();
-  auto variance = op(Op::MEAN, {square, again}).with("keep_dims", 1).once();
-  auto shifted = (variance + epsilon).once();
-  auto root = rsqrt(shifted).once();
-  auto difference = (moved - average).once();
-  auto norm = difference * root;
-  return {"normalisation", "not a normalisation of a transpose that nobody else uses", norm, [=](Match &m) {
-            std::optional<Integers> permutation = m.integers(m[p]), over = m.integers(m[axes]),
-                                    over2 = m.integers(m[again]);
+  auto x = any(), p = constant();
+  Normalisation norm(transpose(x, p).inside());
+  return {"normalisation", "not a normalisation of a transpose that nobody else uses", norm.whole, [=](Match &m) {
+            Tensor epsilon = m[norm.epsilon];
+            std::optional<Integers> permutation = m.integers(m[p]), axes = m.integers(m[norm.axes]),
+                                    again = m.integers(m[norm.again]);
             int rank = m[x].rank();
-            if (!m[x].isFloat() || !permutation || !permutation->isPermutation(m[x].shape().size()) || !over ||
-                !over->axesOf(rank) || !over2 || !over2->axesOf(rank) || m[epsilon].elementCount() != 1 ||
-                m[epsilon].rank() > rank)
+            if (!m[x].isFloat() || !permutation || !permutation->isPermutation(m[x].shape().size()) || !axes ||
+                !axes->axesOf(rank) || !again || !again->axesOf(rank) || epsilon.elementCount() != 1 ||
+                epsilon.rank() > rank)
               return decline("not float, or the permutation, the axes or epsilon are not known");
-            if (const char *why = forwardRefusal(m, m[x], m[moved]))
+            if (const char *why = forwardRefusal(m, m[x], m[norm.moved]))
               return decline(why);
             auto back = [&](const Integers &list) { return list.boundTo(*permutation).through(*permutation); };
-            Expr mean = clone(average).operand(0u, x).operand(1u, back(*over));
-            auto both = [&](const Expr &of) { // in the order that it has them in
-              bool swapped = m.op(of).operand(0) == m[average];
-              return clone(of).operand(swapped ? 1u : 0u, x).operand(swapped ? 0u : 1u, mean).as(m[moved], m[x]);
-            };
-            Expr spread = clone(variance).operand(0u, both(square)).operand(1u, back(*over2));
-            unsigned place = m.op(shifted).operand(0) == m[variance] ? 0 : 1;
-            Expr scale = clone(root).operand(0u, clone(shifted).operand(place, spread));
-            unsigned front = m.root().operand(0) == m[difference] ? 0 : 1;
-            Expr result = cloneRoot().operand(front, both(difference)).operand(1 - front, scale);
-            return m.replace(clone(moved).operand(0, result.as(m.root().result(), m[x])));
+            return m.replace(clone(norm.moved).operand(0, norm.before(m, x, back(*axes), back(*again))));
           }};
 }
 
