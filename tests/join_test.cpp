@@ -3,6 +3,7 @@
 #include "report/join/Print.h"
 #include "report/join/Results.h"
 #include "report/profile/Readers.h"
+#include "tests/SampleProfiles.h"
 #include "tests/Samples.h"
 
 #include "ir/Error.h"
@@ -20,12 +21,6 @@ using namespace origo::test;
 using nlohmann::json;
 
 namespace {
-
-std::string sampleProfile(const std::string &name) {
-  auto buffer = llvm::MemoryBuffer::getFile(std::string(ORIGO_SOURCE_DIR "/tests/profiles/") + name);
-  EXPECT_TRUE(bool(buffer)) << name;
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
 
 /// A model of res/, or a text, and what it is written as.
 class Optimised {

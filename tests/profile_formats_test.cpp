@@ -2,6 +2,7 @@
 #include "report/join/Join.h"
 #include "report/join/Kinds.h"
 #include "report/profile/Readers.h"
+#include "tests/SampleProfiles.h"
 #include "tests/Samples.h"
 
 #include "ir/Error.h"
@@ -19,12 +20,6 @@ using namespace origo::report;
 using namespace origo::test;
 
 namespace {
-
-std::string sample(const std::string &name) {
-  auto buffer = llvm::MemoryBuffer::getFile(std::string(ORIGO_SOURCE_DIR "/tests/profiles/") + name);
-  EXPECT_TRUE(bool(buffer)) << name;
-  return buffer ? (*buffer)->getBuffer().str() : std::string();
-}
 
 /// A model in text form, or what -O1 makes of it.
 class Written {
@@ -154,7 +149,7 @@ TEST(ProfileFormats, NoFileIsTwoFormats) {
   std::set<std::string> listed;
   for (const Known &is : known) {
     listed.insert(is.file);
-    std::string text = sample(is.file);
+    std::string text = sampleProfile(is.file);
     std::map<Rank, std::vector<const char *>> claims;
     for (const ProfileFormat &format : profileFormats())
       if (format.looksLike(text))
@@ -184,7 +179,7 @@ TEST(ProfileFormats, NoFileIsTwoFormats) {
 // ---- Logs without indices ----
 
 TEST(ProfileFormats, TflmLogIsInOrder) {
-  std::string log = sample("tflm_log.txt");
+  std::string log = sampleProfile("tflm_log.txt");
   for (const std::string &text : {log, "09-12 10:11:12.345  1234  1234 I tflite  : boot\n" + log, log + "\n" + log}) {
     Join join = mobilenet().join(text);
     EXPECT_EQ(count(join, Match::Aligned), static_cast<std::ptrdiff_t>(join.rows.size()));
@@ -197,7 +192,7 @@ TEST(ProfileFormats, TflmLogIsInOrder) {
 }
 
 TEST(ProfileFormats, ShiftedIndicesStillSayTheOrder) {
-  Join join = mobilenet().join(sample("tflm_shifted.csv"));
+  Join join = mobilenet().join(sampleProfile("tflm_shifted.csv"));
   EXPECT_EQ(count(join, Match::Exact), 0);
   EXPECT_EQ(count(join, Match::Aligned), 65);
   // Its index is that of an operator which another row is about.
@@ -219,7 +214,7 @@ TEST(ProfileFormats, IndicesWhoseKindsAgreeAreExact) {
 }
 
 TEST(ProfileFormats, GpuKernelsAreListed) {
-  Join join = mobilenet().join(sample("gpu_kernels.txt"));
+  Join join = mobilenet().join(sampleProfile("gpu_kernels.txt"));
   ASSERT_EQ(join.rows.size(), 3u);
   for (uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(join.rows[i].match, Match::Aligned);
@@ -252,7 +247,7 @@ TEST(ProfileFormats, GpuKernelsAreListed) {
 }
 
 TEST(ProfileFormats, Vela4) {
-  Join join = mobilenet().join(sample("vela4_per-layer.csv"));
+  Join join = mobilenet().join(sampleProfile("vela4_per-layer.csv"));
   EXPECT_EQ(count(join, Match::Tensor), 65);
   EXPECT_EQ(join.rows[0].row.value, 1000u);
   EXPECT_EQ(join.rows[0].row.backend, "npu Conv2D");
@@ -264,7 +259,7 @@ TEST(ProfileFormats, Vela4) {
 
 TEST(ProfileFormats, RowsOfADelegateAreOperators) {
   for (const char *file : {"xnnpack_rows.txt", "real/tflite-xnnpack.mobilenet_v2.txt"}) {
-    Join join = mobilenet().join(sample(file));
+    Join join = mobilenet().join(sampleProfile(file));
     EXPECT_EQ(count(join, Match::Aligned), 65) << file;
     uint64_t node = 0, inside = 0;
     for (const JoinedRow &row : join.rows) {
@@ -291,7 +286,7 @@ TEST(ProfileFormats, RowsOfADelegateAreOperators) {
 }
 
 TEST(ProfileFormats, OrderOfTheListMeansNothing) {
-  std::string text = sample("real/tflite-xnnpack.mobilenet_v2.txt");
+  std::string text = sampleProfile("real/tflite-xnnpack.mobilenet_v2.txt");
   auto sorted = byOperators(mobilenet().join(text));
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(text).split(lines, '\n');
@@ -312,7 +307,7 @@ TEST(ProfileFormats, OrderOfTheListMeansNothing) {
 }
 
 TEST(ProfileFormats, RowsOfAnotherTypeAreNoOperators) {
-  std::string text = sample("xnnpack_rows.txt");
+  std::string text = sampleProfile("xnnpack_rows.txt");
   // The type of one row says otherwise: it has no operator, and all others keep theirs.
   for (size_t at; (at = text.find("Convolution (NHWC, F32) DWConv:4\n")) != std::string::npos;)
     text.replace(at, std::strlen("Convolution (NHWC, F32) DWConv:4"), "Softmax (NC, F32):4");
@@ -335,7 +330,7 @@ std::string line(const std::string &type, const std::string &ms, unsigned calls,
 
 TEST(ProfileFormats, SeveralNodesInOneListAreToldApart) {
   static const Written model = Written::ofFile("res/lstm.origo");
-  Join join = model.join(sample("real/tflite-xnnpack.lstm.txt"));
+  Join join = model.join(sampleProfile("real/tflite-xnnpack.lstm.txt"));
   std::map<std::string, std::string> kinds;
   for (const JoinedRow &row : join.rows)
     if (row.match == Match::Aligned)
@@ -430,7 +425,7 @@ subgraph @main(%k: f32[100], %l: f32[200], %m: f32[10], %n: f32[3000], %o: f32[5
 }
 
 TEST(ProfileFormats, ANodeWithoutANameHasWhatNoOtherHas) {
-  std::string text = sample("xnnpack_rows.txt");
+  std::string text = sampleProfile("xnnpack_rows.txt");
   for (size_t at; (at = text.find("[probabilities]:65")) != std::string::npos;)
     text.replace(at, std::strlen("[probabilities]"), "[Unknown]");
   Join join = mobilenet().join(text);
@@ -462,7 +457,7 @@ subgraph @main(%x: f32[1,8]) -> (%a, %c) {
 }
 
 TEST(ProfileFormats, FewRunsAreToldAndCommasOfNamesAreTheirs) {
-  std::string text = sample("xnnpack_rows.txt");
+  std::string text = sampleProfile("xnnpack_rows.txt");
   auto notes = [](const std::string &text) { return llvm::join(llvm::cantFail(readProfile(text)).notes, "\n"); };
   EXPECT_EQ(notes(text).find("runs"), std::string::npos);
   size_t at = text.find("count=50");
@@ -501,7 +496,7 @@ Written mobilenetV1() {
 
 TEST(ProfileFormats, ArmNnHasARowForAFusedActivation) {
   static const Written model = mobilenetV1();
-  Join join = model.join(sample("real/armnn.mobilenet_v1.json"));
+  Join join = model.join(sampleProfile("real/armnn.mobilenet_v1.json"));
   EXPECT_EQ(count(join, Match::Aligned), 58);
   EXPECT_EQ(join.unattributed, 0u);
   std::map<uint32_t, std::string> kinds;
@@ -641,7 +636,7 @@ subgraph @main(%x: f32[1,1960]) -> (%"StatefulPartitionedCall:0") {
 }
 )",
                              false);
-  Join join = model.join(sample("real/onnxruntime.kws.json"));
+  Join join = model.join(sampleProfile("real/onnxruntime.kws.json"));
   std::map<uint32_t, std::string> rows;
   for (const JoinedRow &row : join.rows)
     if (!row.operators.empty())
@@ -670,7 +665,7 @@ TEST(ProfileFormats, PerfByKernels) {
   for (uint32_t k = 0; k < 5; ++k)
     table.kernels.push_back({k, "OP", k * 100, 1, 0, {k}, false});
   for (const char *file : {"real/perf-script.digits.txt", "real/perf-report.digits.txt", "callgrind.out"}) {
-    Join join = digits().join(sample(file), how);
+    Join join = digits().join(sampleProfile(file), how);
     for (const JoinedRow &row : join.rows) {
       llvm::StringRef name = row.row.rawName;
       bool kernel = name.consume_front("kernel_");
@@ -680,9 +675,9 @@ TEST(ProfileFormats, PerfByKernels) {
       }
     }
     EXPECT_GT(join.attributed, join.total - join.total / 10) << file;
-    EXPECT_TRUE(digits().join(sample(file)).foreign) << file; // without the table
+    EXPECT_TRUE(digits().join(sampleProfile(file)).foreign) << file; // without the table
   }
-  EXPECT_EQ(digits().join(sample("real/perf-script.digits.txt"), how).total, 100'000'000u);
+  EXPECT_EQ(digits().join(sampleProfile("real/perf-script.digits.txt"), how).total, 100'000'000u);
   // With the stack of each sample, of which the innermost function counts; a generated function may have a layer's
   // name.
   Join named = digits().join("a b  7 1.5:  9 cpu-clock:u: \n\t  12 scores+0x4 (/x)\n\t  34 main+0x8 (/x)\n\n");
@@ -694,7 +689,7 @@ TEST(ProfileFormats, PerfByKernels) {
 TEST(ProfileFormats, BrowsersMeasuresByName) {
   for (auto [file, stem] :
        {std::pair("real/chromium.digits.json", 1288000u), std::pair("real/chromium.digits.pftrace", 3529000u)}) {
-    Join join = digits().join(sample(file));
+    Join join = digits().join(sampleProfile(file));
     EXPECT_EQ(count(join, Match::Tensor), 5) << file;
     EXPECT_EQ(join.unattributed, 0u) << file;
     EXPECT_EQ(rowOf(join, "stem/relu")->ns, stem) << file;
@@ -702,7 +697,7 @@ TEST(ProfileFormats, BrowsersMeasuresByName) {
   }
   // Marks have no time: nothing is joined then.
   EXPECT_TRUE(digits().join(R"({"traceEvents": [{"name": "stem/relu", "ph": "R", "ts": 1}]})").foreign);
-  std::string trace = sample("real/chromium.digits.pftrace");
+  std::string trace = sampleProfile("real/chromium.digits.pftrace");
   for (size_t length = 0; length < trace.size(); length += 97)
     llvm::consumeError(readProfile(llvm::StringRef(trace).take_front(length)).takeError());
 }
@@ -741,23 +736,23 @@ TEST(ProfileFormats, SamplesOfV8LastUntilTheNextOne) {
     bad.replace(bad.find(from), std::strlen(from), to);
     EXPECT_NE(errorOf(bad), "no error") << to;
   }
-  Join real = digits().join(sample("real/node.digits.cpuprofile"));
+  Join real = digits().join(sampleProfile("real/node.digits.cpuprofile"));
   EXPECT_EQ(real.tool, "v8");
   EXPECT_NE(rowOf(real, "classes"), nullptr);
 }
 
 TEST(ProfileFormats, TablesOfOtherTools) {
-  Join trt = digits().join(sample("tensorrt.json"));
+  Join trt = digits().join(sampleProfile("tensorrt.json"));
   EXPECT_EQ(rowOf(trt, "stem/relu + block/conv")->operators, (std::vector<uint32_t>{0, 1}));
   EXPECT_EQ(rowOf(trt, "stem/relu + block/conv")->match, Match::Partition);
   EXPECT_EQ(rowOf(trt, "scores")->match, Match::Tensor);
   EXPECT_EQ(trt.rows[0].row.count, 100u);
-  Join qnn = digits().join(sample("qnn.csv"));
+  Join qnn = digits().join(sampleProfile("qnn.csv"));
   EXPECT_EQ(rowOf(qnn, "stem/relu")->match, Match::Tensor);
   EXPECT_EQ(rowOf(qnn, "stem/relu")->row.metric, "cycles");
   EXPECT_EQ(rowOf(qnn, "Accelerator (execute) time")->row.metric, "graph_time");
   EXPECT_EQ(qnn.total, 1800u);
-  Join et = digits().join(sample("etdump.tsv"));
+  Join et = digits().join(sampleProfile("etdump.tsv"));
   EXPECT_EQ(rowOf(et, "native_call_convolution.out")->operators, std::vector<uint32_t>{0});
   EXPECT_EQ(rowOf(et, "Fully Connected (NC, F32) GEMM #1")->operators, std::vector<uint32_t>{4}) << digits().kind(4);
 }
@@ -765,7 +760,7 @@ TEST(ProfileFormats, TablesOfOtherTools) {
 TEST(ProfileFormats, DamagedFilesEndInRowsThatAddUpOrInAnError) {
   std::mt19937 random(7);
   for (const Known &is : known) {
-    std::string text = sample(is.file);
+    std::string text = sampleProfile(is.file);
     for (unsigned round = 0; round < 24; ++round) {
       std::string damaged = text.substr(0, round % 3 ? text.size() : random() % (text.size() + 1));
       for (unsigned i = 0; i < round % 5 && !damaged.empty(); ++i)
@@ -789,163 +784,6 @@ TEST(ProfileFormats, DamagedFilesEndInRowsThatAddUpOrInAnError) {
       EXPECT_EQ(parts, join->total) << is.file;
     }
   }
-}
-
-/// What a reader makes of a list, or its error.
-std::string rowsOf(llvm::StringRef text) {
-  auto profile = readProfile(text);
-  if (!profile)
-    return llvm::toString(profile.takeError());
-  std::string said = profile->tool;
-  for (const ProfileRow &row : profile->rows)
-    said += "; " + row.rawName + " " + row.tensor + " " + (row.op ? std::to_string(*row.op) : "-") + " " +
-            std::to_string(row.value) + " " + row.metric + " " + std::to_string(row.count);
-  return said;
-}
-
-TEST(ProfileFormats, RowsOfATableThatSayTheSameOfTheSameAreOne) {
-  EXPECT_EQ(rowsOf("name,op_index,us\na,0,5\nb,1,7\na,0,6\na,1,2\n"),
-            "csv; a  0 11000 time 2; b  1 7000 time 1; a  1 2000 time 1");
-  EXPECT_EQ(rowsOf("op_index,time,count\n0,5 us,2\n0,5 cycles,3\n0,1 ms,4\n"),
-            "csv;   0 1005000 time 6;   0 5 cycles 3");
-  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5}, {\"name\": \"a\", \"ns\": 6}, {\"tensor\": \"a\", \"ns\": 7}]"),
-            "json; a a - 11 time 2; a a - 7 time 1");
-  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5, \"why\": [1]}, {\"name\": \"a\", \"ns\": 6}]"),
-            "json; a a - 11 time 2");
-  // Each has its place where rows are around others.
-  EXPECT_EQ(rowsOf("{\"x\": {\"name\": \"a\", \"dur_ns\": 5}, \"y\": {\"name\": \"a\", \"dur_ns\": 6}}"),
-            "json; a a - 5 time 1; a a - 6 time 1");
-  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns,count\n0,5,18446744073709551615\n0,5,1\n")).contains("too many"));
-  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns\n0,9223372036854775807\n0,1\n")).contains("too large"));
-}
-
-TEST(ProfileFormats, WhatLogsAndCopyingPutInFrontIsForgiven) {
-  auto inFront = [](llvm::StringRef text, const std::string &head) {
-    std::string all;
-    for (llvm::StringRef rest = text.rtrim('\n'); !rest.empty();) {
-      auto [line, behind] = rest.split('\n');
-      all += head + line.str() + "\n";
-      rest = behind;
-    }
-    return all;
-  };
-  const std::string heads[] = {"09-12 10:11:12.345  1234  1234 I tflite  : ",
-                               "2024-09-12 10:11:12.345  1234  1234 I tflite  : ",
-                               "09-12 10:11:12.345 u0_a123  1234  1234 I tflite  : ",
-                               "I/tflite  ( 1234): ",
-                               "09-12 10:11:12.345 I/tflite  ( 1234): ",
-                               "I/tflite  : ",
-                               "2024-09-12 10:11:12.345  1234-1234  tflite                  com.example.app       I  ",
-                               "I0912 10:11:12.345678    1234 profile.cc:12] ",
-                               "I (315) main: ",
-                               "10:11:12.345 -> ",
-                               "[    1.234567] ",
-                               "2024-09-12T10:11:12.1234567Z ",
-                               "[2024-09-12 10:11:12] ",
-                               "INFO: ",
-                               "> ",
-                               "> I/tflite  ( 1234): ",
-                               "    ",
-                               "\n"};
-  for (const char *file :
-       {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_shifted.csv", "tflm_sums.csv",
-        "qnn.csv", "rows.json", "vela4_per-layer.csv", "xnnpack_rows.txt", "table.csv", "etdump.tsv"}) {
-    std::string text = sample(file), said = rowsOf(text);
-    if (llvm::StringRef(file) == "table.csv") // whose columns have no name that is known
-      said = rowsOf(text = "tensor,us\nscores,1.5\n");
-    EXPECT_NE(said.find("; "), std::string::npos) << said;
-    for (const std::string &head : heads)
-      EXPECT_EQ(rowsOf(head == "\n" ? "\n \n" + text : inFront(text, head)), said) << file << ": " << head;
-  }
-}
-
-TEST(ProfileFormats, LinesOfOtherProgramsInTheLogAreNotRead) {
-  std::mt19937 random(1);
-  for (const char *file :
-       {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_sums.csv", "xnnpack_rows.txt"}) {
-    std::string text = sample(file), threads, brief;
-    for (llvm::StringRef rest = llvm::StringRef(text).rtrim('\n'); !rest.empty();) {
-      auto [line, behind] = rest.split('\n');
-      rest = behind;
-      auto add = [&](const char *writer, llvm::StringRef said) {
-        threads += "09-12 10:11:12.345  1234  1234 I " + std::string(writer) + ": " + said.str() + "\n";
-        brief += "I/" + std::string(writer) + "( 1234): " + said.str() + "\n";
-      };
-      add("tflite  ", line);
-      constexpr const char *others[] = {"", "skipped 30 frames!", "a, b, c: 1.5 ms", "rx 100\t200", "{\"a\": 1}"};
-      for (unsigned more = random() % 3; more; --more)
-        add(more % 2 ? "art     " : "WifiHAL ", others[random() % std::size(others)]);
-    }
-    std::string said = rowsOf(text);
-    EXPECT_EQ(rowsOf(threads), said) << file;
-    EXPECT_EQ(rowsOf(brief), said) << file;
-  }
-}
-
-TEST(ProfileFormats, TablesThatASpreadsheetSavedAreWhatTheyWere) {
-  for (const char *file : {"etdump.tsv", "vela4_per-layer.csv", "vela_per-layer.csv", "qnn.csv"}) {
-    std::string text = sample(file), said = rowsOf(text), semicolons, tabs, blanks;
-    for (llvm::StringRef rest = text; !rest.empty();) {
-      auto cells = llvm::cantFail(takeCsvLine(rest, llvm::StringRef(file).ends_with(".tsv") ? '\t' : ','));
-      for (std::string &cell : cells) {
-        bool last = &cell == &cells.back(), isNumber = cell.find_first_not_of("0123456789.") == std::string::npos;
-        tabs += cell + (last ? "\n" : "\t");
-        blanks += cell + (last ? "\n" : "   ");
-        if (isNumber)
-          std::replace(cell.begin(), cell.end(), '.', ',');
-        semicolons += cell + (last ? "\n" : ";");
-      }
-    }
-    EXPECT_EQ(rowsOf(semicolons), said) << file;
-    EXPECT_EQ(rowsOf(tabs), said) << file;
-    if (llvm::StringRef(file) != "qnn.csv") { // which has empty cells in the middle
-      EXPECT_EQ(rowsOf(blanks), said) << file;
-    }
-  }
-}
-
-// Lists of flat objects have a reader of their own, which is quick. It reads what the other one reads.
-TEST(ProfileFormats, FlatListsAreReadLikeAnyOther) {
-  for (const char *list :
-       {R"([{"name": "a", "us": 1.5}, {"name":"b","us":2e3},{"us":1E-1 , "name" : "", "op_index":3}])",
-        "[\n\t{\"name\": \"gr\xc3\xb6\xc3\x9f\", \"us\": \"7\", \"count\": null},\r\n {\"us\": 0}\n]\n",
-        "[]",
-        R"([{"name": "a", "us": 1}, {"name": "b", "ms": 1, "hot": true}])",
-        R"([{"name": "a\u0041\"", "us": 1}])",
-        R"([{"name": "a", "us": 1, "us": 2}])",
-        R"([{"name": "a", "us": 01}])",
-        R"([{"name": "a", "us": 1.}])",
-        R"([{"name": "a", "us": -1}])",
-        R"([{"name": "a", "us": .5}])",
-        R"([{"name": "a", "us": 1e}])",
-        R"([{"name": "a", "us": 1},])",
-        R"([{"name": "a", "us": 1,}])",
-        R"([{"name": "a"}])",
-        R"([{}])",
-        R"([{"name": "a", "us": nullx}])",
-        R"([{"name": "a", "us": 1}] x)",
-        R"([{"name": "a", "us": 1)",
-        R"([{"name": "a)",
-        "[{\"name\": \"\xff\", \"us\": 1}]",
-        "[{\"name\": \"a\nb\", \"us\": 1}]",
-        R"([{"name": "a", "us": 1, "us": null}])",
-        R"([{"name": "a", "us": 18446744073709551616}])",
-        R"([{"name": "a", "us": 123456789012345678901234567890}])",
-        R"([{"name": "a", "us": 1, "ns": 1}])",
-        R"([{"name": "a", "us": 1, "partition": [0, 2]}])",
-        R"([{"name": "a", "us": true}])"}) {
-    // What is in front of the list is not flat.
-    std::string flat = R"({"rows": )" + std::string(list) + "}",
-                other = R"({"about": {}, "rows": )" + std::string(list) + "}";
-    std::string said = rowsOf(flat), saidOther = rowsOf(other);
-    if (said.find("from byte") == std::string::npos) {
-      EXPECT_EQ(said, saidOther) << list;
-    } else {
-      EXPECT_NE(saidOther.find("from byte"), std::string::npos) << list;
-    }
-  }
-  EXPECT_EQ(rowsOf(R"([{"name": "a", "us": 1.5}, {"name": "b", "ms": 2}])"),
-            "json; a a - 1500 time 1; b b - 2000000 time 1");
 }
 
 TEST(ProfileFormats, ObjectsOfAnyNesting) {

@@ -164,11 +164,11 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
-/// The rows of a table, of which there may be a million: those that say the same of the same, as each run of a network
-/// says it again, are one.
-class Rows {
+/// The rows of a table, of which there may be a million. Those that differ in nothing but how long and how often, as
+/// those of several runs do, are one.
+class TableRows {
 public:
-  explicit Rows(Profile &profile) : profile(profile) {}
+  explicit TableRows(Profile &profile) : profile(profile) {}
   /// `said`: all that the row says but for how long and how often.
   llvm::Error add(ProfileRow row, std::string said) {
     said += row.metric + '/' + row.unit;
@@ -282,7 +282,7 @@ struct RowMaker {
       row.tensor = row.rawName;
     return std::move(row);
   }
-  llvm::Error finish(Rows &rows) {
+  llvm::Error finish(TableRows &rows) {
     auto made = finish();
     return made ? rows.add(std::move(*made), std::move(said)) : made.takeError();
   }
@@ -299,7 +299,7 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
   StringRef first = text.split('\n').first;
   char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
   std::vector<std::optional<Column>> head;
-  Rows rows(profile);
+  TableRows rows(profile);
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
       return makeError("row " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
@@ -481,7 +481,7 @@ public:
 private:
   const Columns &columns;
   Profile &profile;
-  Rows rows;
+  TableRows rows;
   bool isList = false;
   unsigned depth = 0;                                   ///< 1 in the list, 2 in a row
   std::map<std::string, unsigned, std::less<>> numbers; ///< of keys with a value that is not null
@@ -527,7 +527,7 @@ static llvm::Error readJson(StringRef text, const ProfileOptions &options, Profi
   if (!rows->is_array())
     return makeError("is neither a list of rows nor an object with a list \"rows\"");
   std::set<std::string> titles;
-  Rows found(profile);
+  TableRows found(profile);
   for (size_t i = 0; i < rows->size(); ++i) {
     auto inRow = [&](llvm::Error error) {
       return makeError("rows[" + llvm::Twine(i) + "]: " + llvm::toString(std::move(error)));

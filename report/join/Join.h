@@ -24,7 +24,7 @@ enum class Match {
 const char *matchName(Match match);
 
 struct JoinedRow {
-  JoinedRow(ProfileRow &row) : row(row) {}
+  explicit JoinedRow(ProfileRow &row) : row(row) {}
 
   ProfileRow &row; ///< in Join::measured
   Match match = Match::None;
@@ -41,6 +41,7 @@ struct JoinedRow {
 };
 
 struct Join {
+  // A copy's rows would lie in the other's `measured`.
   Join() = default;
   Join(Join &&) = default;
   Join &operator=(Join &&) = default;

@@ -1,0 +1,177 @@
+#include "report/profile/Readers.h"
+#include "tests/SampleProfiles.h"
+
+#include "ir/Error.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "gtest/gtest.h"
+
+#include <random>
+
+/// What readers make of text alone, before any row is matched: tables of any make, and copies that something was done
+/// to.
+
+using namespace origo;
+using namespace origo::report;
+using namespace origo::test;
+
+namespace {
+
+/// What a reader makes of a list, or its error.
+std::string rowsOf(llvm::StringRef text) {
+  auto profile = readProfile(text);
+  if (!profile)
+    return llvm::toString(profile.takeError());
+  std::string said = profile->tool;
+  for (const ProfileRow &row : profile->rows)
+    said += "; " + row.rawName + " " + row.tensor + " " + (row.op ? std::to_string(*row.op) : "-") + " " +
+            std::to_string(row.value) + " " + row.metric + " " + std::to_string(row.count);
+  return said;
+}
+
+TEST(ProfileReading, RowsOfATableThatSayTheSameOfTheSameAreOne) {
+  EXPECT_EQ(rowsOf("name,op_index,us\na,0,5\nb,1,7\na,0,6\na,1,2\n"),
+            "csv; a  0 11000 time 2; b  1 7000 time 1; a  1 2000 time 1");
+  EXPECT_EQ(rowsOf("op_index,time,count\n0,5 us,2\n0,5 cycles,3\n0,1 ms,4\n"),
+            "csv;   0 1005000 time 6;   0 5 cycles 3");
+  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5}, {\"name\": \"a\", \"ns\": 6}, {\"tensor\": \"a\", \"ns\": 7}]"),
+            "json; a a - 11 time 2; a a - 7 time 1");
+  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5, \"why\": [1]}, {\"name\": \"a\", \"ns\": 6}]"),
+            "json; a a - 11 time 2");
+  // Each has its place where rows are around others.
+  EXPECT_EQ(rowsOf("{\"x\": {\"name\": \"a\", \"dur_ns\": 5}, \"y\": {\"name\": \"a\", \"dur_ns\": 6}}"),
+            "json; a a - 5 time 1; a a - 6 time 1");
+  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns,count\n0,5,18446744073709551615\n0,5,1\n")).contains("too many"));
+  EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns\n0,9223372036854775807\n0,1\n")).contains("too large"));
+}
+
+TEST(ProfileReading, WhatLogsAndCopyingPutInFrontIsForgiven) {
+  auto inFront = [](llvm::StringRef text, const std::string &head) {
+    std::string all;
+    for (llvm::StringRef rest = text.rtrim('\n'); !rest.empty();) {
+      auto [line, behind] = rest.split('\n');
+      all += head + line.str() + "\n";
+      rest = behind;
+    }
+    return all;
+  };
+  const std::string heads[] = {"09-12 10:11:12.345  1234  1234 I tflite  : ",
+                               "2024-09-12 10:11:12.345  1234  1234 I tflite  : ",
+                               "09-12 10:11:12.345 u0_a123  1234  1234 I tflite  : ",
+                               "I/tflite  ( 1234): ",
+                               "09-12 10:11:12.345 I/tflite  ( 1234): ",
+                               "I/tflite  : ",
+                               "2024-09-12 10:11:12.345  1234-1234  tflite                  com.example.app       I  ",
+                               "I0912 10:11:12.345678    1234 profile.cc:12] ",
+                               "I (315) main: ",
+                               "10:11:12.345 -> ",
+                               "[    1.234567] ",
+                               "2024-09-12T10:11:12.1234567Z ",
+                               "[2024-09-12 10:11:12] ",
+                               "INFO: ",
+                               "> ",
+                               "> I/tflite  ( 1234): ",
+                               "    ",
+                               "\n"};
+  for (const char *file :
+       {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_shifted.csv", "tflm_sums.csv",
+        "qnn.csv", "rows.json", "vela4_per-layer.csv", "xnnpack_rows.txt", "table.csv", "etdump.tsv"}) {
+    std::string text = sampleProfile(file), said = rowsOf(text);
+    if (llvm::StringRef(file) == "table.csv") // whose columns have no name that is known
+      said = rowsOf(text = "tensor,us\nscores,1.5\n");
+    EXPECT_NE(said.find("; "), std::string::npos) << said;
+    for (const std::string &head : heads)
+      EXPECT_EQ(rowsOf(head == "\n" ? "\n \n" + text : inFront(text, head)), said) << file << ": " << head;
+  }
+}
+
+TEST(ProfileReading, LinesOfOtherProgramsInTheLogAreNotRead) {
+  std::mt19937 random(1);
+  for (const char *file :
+       {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_sums.csv", "xnnpack_rows.txt"}) {
+    std::string text = sampleProfile(file), threads, brief;
+    for (llvm::StringRef rest = llvm::StringRef(text).rtrim('\n'); !rest.empty();) {
+      auto [line, behind] = rest.split('\n');
+      rest = behind;
+      auto add = [&](const char *writer, llvm::StringRef said) {
+        threads += "09-12 10:11:12.345  1234  1234 I " + std::string(writer) + ": " + said.str() + "\n";
+        brief += "I/" + std::string(writer) + "( 1234): " + said.str() + "\n";
+      };
+      add("tflite  ", line);
+      constexpr const char *others[] = {"", "skipped 30 frames!", "a, b, c: 1.5 ms", "rx 100\t200", "{\"a\": 1}"};
+      for (unsigned more = random() % 3; more; --more)
+        add(more % 2 ? "art     " : "WifiHAL ", others[random() % std::size(others)]);
+    }
+    std::string said = rowsOf(text);
+    EXPECT_EQ(rowsOf(threads), said) << file;
+    EXPECT_EQ(rowsOf(brief), said) << file;
+  }
+}
+
+TEST(ProfileReading, TablesThatASpreadsheetSavedAreWhatTheyWere) {
+  for (const char *file : {"etdump.tsv", "vela4_per-layer.csv", "vela_per-layer.csv", "qnn.csv"}) {
+    std::string text = sampleProfile(file), said = rowsOf(text), semicolons, tabs, blanks;
+    for (llvm::StringRef rest = text; !rest.empty();) {
+      auto cells = llvm::cantFail(takeCsvLine(rest, llvm::StringRef(file).ends_with(".tsv") ? '\t' : ','));
+      for (std::string &cell : cells) {
+        bool last = &cell == &cells.back(), isNumber = cell.find_first_not_of("0123456789.") == std::string::npos;
+        tabs += cell + (last ? "\n" : "\t");
+        blanks += cell + (last ? "\n" : "   ");
+        if (isNumber)
+          std::replace(cell.begin(), cell.end(), '.', ',');
+        semicolons += cell + (last ? "\n" : ";");
+      }
+    }
+    EXPECT_EQ(rowsOf(semicolons), said) << file;
+    EXPECT_EQ(rowsOf(tabs), said) << file;
+    if (llvm::StringRef(file) != "qnn.csv") { // which has empty cells in the middle
+      EXPECT_EQ(rowsOf(blanks), said) << file;
+    }
+  }
+}
+
+// Lists of flat objects have a reader of their own, which is quick. It reads what the other one reads.
+TEST(ProfileReading, FlatListsAreReadLikeAnyOther) {
+  for (const char *list :
+       {R"([{"name": "a", "us": 1.5}, {"name":"b","us":2e3},{"us":1E-1 , "name" : "", "op_index":3}])",
+        "[\n\t{\"name\": \"gr\xc3\xb6\xc3\x9f\", \"us\": \"7\", \"count\": null},\r\n {\"us\": 0}\n]\n",
+        "[]",
+        R"([{"name": "a", "us": 1}, {"name": "b", "ms": 1, "hot": true}])",
+        R"([{"name": "a\u0041\"", "us": 1}])",
+        R"([{"name": "a", "us": 1, "us": 2}])",
+        R"([{"name": "a", "us": 01}])",
+        R"([{"name": "a", "us": 1.}])",
+        R"([{"name": "a", "us": -1}])",
+        R"([{"name": "a", "us": .5}])",
+        R"([{"name": "a", "us": 1e}])",
+        R"([{"name": "a", "us": 1},])",
+        R"([{"name": "a", "us": 1,}])",
+        R"([{"name": "a"}])",
+        R"([{}])",
+        R"([{"name": "a", "us": nullx}])",
+        R"([{"name": "a", "us": 1}] x)",
+        R"([{"name": "a", "us": 1)",
+        R"([{"name": "a)",
+        "[{\"name\": \"\xff\", \"us\": 1}]",
+        "[{\"name\": \"a\nb\", \"us\": 1}]",
+        R"([{"name": "a", "us": 1, "us": null}])",
+        R"([{"name": "a", "us": 18446744073709551616}])",
+        R"([{"name": "a", "us": 123456789012345678901234567890}])",
+        R"([{"name": "a", "us": 1, "ns": 1}])",
+        R"([{"name": "a", "us": 1, "partition": [0, 2]}])",
+        R"([{"name": "a", "us": true}])"}) {
+    // What is in front of the list is not flat.
+    std::string flat = R"({"rows": )" + std::string(list) + "}",
+                other = R"({"about": {}, "rows": )" + std::string(list) + "}";
+    std::string said = rowsOf(flat), saidOther = rowsOf(other);
+    if (said.find("from byte") == std::string::npos) {
+      EXPECT_EQ(said, saidOther) << list;
+    } else {
+      EXPECT_NE(saidOther.find("from byte"), std::string::npos) << list;
+    }
+  }
+  EXPECT_EQ(rowsOf(R"([{"name": "a", "us": 1.5}, {"name": "b", "ms": 2}])"),
+            "json; a a - 1500 time 1; b b - 2000000 time 1");
+}
+
+} // namespace
