@@ -289,6 +289,7 @@ private:
     std::optional<std::pair<uint32_t, llvm::SmallVector<uint32_t, 4>>> broken;
     uint32_t at = relation.tensor;
     llvm::SmallVector<uint32_t, 8> way; // the operators between, the last one first
+    bool isPast = false;                // who was given this tensor in the source is not in front here
     for (unsigned met = 0; met < mostMoves;) {
       if (llvm::is_contained(given, at)) {
         ++met;
@@ -305,6 +306,7 @@ private:
         break;
       --budget;
       way.push_back(static_cast<uint32_t>(producer));
+      const bool wasPast = std::exchange(isPast, false);
       if (at != relation.tensor && !holds(row.origins, producer) && !isDoneBehind(tensor, relation, producer)) {
         // Had it become nothing in front of this operator, the input would equal its result.
         const MapLedgerRow *ledger = context.ledgerOfOperator(producer);
@@ -314,12 +316,14 @@ private:
                          });
         if (ledger && isUndoneInFront(*ledger, producer, way))
           return;
-        // Or a part of the same work was its inverse; where others need it still, the row says that it is not in front.
-        if (ledger ? llvm::any_of(ledger->with, [&](uint32_t id) { return holds(row.origins, id); })
-                   : holds(row.movedPast, producer) && keepsOrder(source, producer)) {
+        // Or a part of the same work was its inverse; where others need it still, the row says of it, or of who was
+        // given its result, that it is not in front.
+        isPast = !ledger && (wasPast || holds(row.movedPast, producer)) && keepsOrder(source, producer);
+        if (isPast || (ledger && llvm::any_of(ledger->with, [&](uint32_t id) { return holds(row.origins, id); }))) {
           at = data;
           continue;
         }
+        isPast = ledger && ledger->fate == "identity"; // nobody tells what was in front of that
         if (!elsewhere || !isNothing(*ledger))
           missing.push_back(producer);
         else if (!broken && llvm::StringRef(ledger->fate).ends_with("-cancelled"))
