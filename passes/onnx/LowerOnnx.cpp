@@ -4,6 +4,8 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
+
 namespace origo {
 
 namespace onnx {
