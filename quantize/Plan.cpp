@@ -591,10 +591,14 @@ std::string Planner::decideOtherwise(Operator &op, Decision &decision) {
     }
   for (auto [i, result] : llvm::enumerate(op.results()))
     decision.results[i] = otherwise(result);
+  auto stored = [](const Storage *storage) { return storage != nullptr; };
+  const bool recodes = op.code == Op::QUANTIZE || op.code == Op::DEQUANTIZE;
+  if (!recodes && op.info() && !op.info()->has(Trait::ShapeQuery) && factsOf(op.code).tflite == Scaling::Real &&
+      llvm::any_of(decision.operands, stored))
+    return "it reads the integers as they stand";
   if (scheme.common.mode == Scheme::Mode::Signed)
     if (std::string why = decideSigned(op, decision); !why.empty())
       return why;
-  auto stored = [](const Storage *storage) { return storage != nullptr; };
   if (op.effects() != 0 && (llvm::any_of(decision.operands, stored) || llvm::any_of(decision.results, stored)))
     return "it has effects";
   return unsupported(op, decision);

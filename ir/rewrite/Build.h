@@ -121,6 +121,7 @@ private:
   const Created *createdBy(const Operator *op) const;
   const Created *maker(const Value *value) const { return value ? createdBy(value->producer()) : nullptr; }
   bool sharesOperand(const Created &copy) const;
+  std::string widthRefusal();
   std::string targetRefusal();
   const char *effectsRefusal();
   bool keepsState(const Operator &root) const;

@@ -3,6 +3,7 @@
 #include "ir/ConstantView.h"
 #include "ir/Undetermined.h"
 #include "ir/rewrite/Order.h"
+#include "schema/OperatorFacts.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -252,6 +253,20 @@ const char *Build::effectsRefusal() {
   bool copied = alone && after == 1 && item->op->effects() == root.effects() && isOwn(root, item->originals) &&
                 sameVariables(*item->op);
   return copied || (alone && keepsState(root)) ? nullptr : "an operator with effects is neither moved nor replaced";
+}
+
+/// A kernel of 16 bits that TensorFlow Lite lacks, of an operator that was none of that kind before; empty: there is
+/// none.
+std::string Build::widthRefusal() {
+  auto isWide = [](const Value *value) { return value && value->type == TensorType::INT16; };
+  for (const Created &item : created) {
+    const Op code = item.op->code;
+    if (factsOf(code).tflite16 || !llvm::any_of(item.op->results(), isWide) ||
+        llvm::any_of(consumed, [&](const Operator *op) { return op->code == code; }))
+      continue;
+    return "TensorFlow Lite has no " + item.op->opName() + " of int16";
+  }
+  return {};
 }
 
 /// Why the target does not take an operator that would be created. One in the place of another of its kind, which is

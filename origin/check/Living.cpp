@@ -370,7 +370,9 @@ private:
   }
 
   const char *notEmpty(uint32_t user, uint32_t operand) const {
-    if (elements(inputs[user][operand]) == 0)
+    // A file of ONNX need not say what shape its intermediates have.
+    const circle::Tensor &table = *file.tensors[inputs[user][operand]];
+    if (elements(inputs[user][operand]) == 0 || (!table.shape() && !table.has_rank()))
       return nullptr;
     bool nothing = true;
     file.forEachOutput(user, [&](int32_t tensor) { nothing = nothing && (tensor < 0 || elements(tensor) == 0); });

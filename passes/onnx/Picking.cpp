@@ -58,25 +58,37 @@ RewriteResult gatherElements(Lowering &n) {
   return at ? n.replace(op(Op::GATHER_ND, {x, *at})) : notKnown();
 }
 
+/// Indices of several dimensions of x, from `first` on; those below 0 count from the end.
+Expr wrappedIn(Lowering &n, Tensor x, int first, Tensor index) {
+  Expr at = indices(index);
+  const bool isConstant = index.isDenseConstant();
+  if (isConstant && n.m.every(index, [](double i) { return i >= 0; }))
+    return at;
+  Expr sizes = list(Sizes(x.statedShape().slice(first, index.lastDimension())));
+  return foldedIf(isConstant, op(Op::SELECT_V2, {op(Op::LESS, {at, number(0, TensorType::INT32)}), at + sizes, at}));
+}
+
 RewriteResult gatherNd(Lowering &n) {
-  Tensor index = n.input(1);
-  if (auto batch = static_cast<int>(n.integer("batch_dims"))) {
-    // The positions of the batch stand in front of the others.
-    if (!index.isStatic() || index.rank() <= batch || index.elementCount() > (1u << 20))
-      return notKnown();
-    std::vector<Expr> parts;
-    Sizes each(index.shape().begin(), index.shape().end());
-    each.back() = 1;
-    for (int i = 0; i < batch; ++i)
-      parts.push_back(counted(each, i));
-    parts.push_back(indices(index));
-    return n.replace(op(Op::GATHER_ND, {n.input(0), op(Op::CONCATENATION, parts).with("axis", index.rank() - 1)}));
-  }
-  if (!index.isDenseConstant() || !n.m.every(index, [](double i) { return i >= 0; })) {
-    if (index.isDenseConstant())
-      return decline("its indices are below 0");
-  }
-  return n.replace(op(Op::GATHER_ND, {n.input(0), index}));
+  Tensor x = n.input(0), index = n.input(1);
+  auto batch = static_cast<int>(n.integer("batch_dims"));
+  if (index.rank() < 1 || batch < 0 || index.lastDimension() < 0 || batch + index.lastDimension() > x.rank())
+    return decline("its indices have more dimensions than its input");
+  const bool isOpen = llvm::is_contained(x.statedShape().slice(batch, index.lastDimension()), -1);
+  if (isOpen && index.isDenseConstant() && !n.m.every(index, [](double i) { return i >= 0; }))
+    return decline("its indices are below 0, along a dimension that is not known");
+  Expr at = isOpen ? indices(index) : wrappedIn(n, x, batch, index);
+  if (batch == 0)
+    return n.replace(op(Op::GATHER_ND, {x, at}));
+  // The positions of the batch stand in front of the others.
+  if (!index.isStatic() || index.rank() <= batch || index.elementCount() > (1u << 20))
+    return notKnown();
+  std::vector<Expr> parts;
+  Sizes each(index.shape().begin(), index.shape().end());
+  each.back() = 1;
+  for (int i = 0; i < batch; ++i)
+    parts.push_back(counted(each, i));
+  parts.push_back(at);
+  return n.replace(op(Op::GATHER_ND, {x, op(Op::CONCATENATION, parts).with("axis", index.rank() - 1)}));
 }
 
 /// Puts updates in the place of what lies at positions, which are all different.
@@ -99,14 +111,10 @@ RewriteResult scatterNd(Lowering &n) {
   if (!x.isStatic() || !updates.isStatic())
     return notKnown();
   llvm::StringRef reduction = n.text("reduction", "none");
-  Expr at = indices(index);
   bool isConstant = index.isDenseConstant();
-  if (index.rank() < 1 || index.lastDimension() > x.rank())
+  if (index.rank() < 1 || index.lastDimension() < 0 || index.lastDimension() > x.rank())
     return decline("its indices have more dimensions than its input");
-  if (!isConstant || !n.m.every(index, [](double i) { return i >= 0; })) {
-    Expr sizes = list(Sizes(x.shape().begin(), x.shape().begin() + index.lastDimension()));
-    at = foldedIf(isConstant, op(Op::SELECT_V2, {op(Op::LESS, {at, number(0, TensorType::INT32)}), at + sizes, at}));
-  }
+  Expr at = wrappedIn(n, x, 0, index);
   if (reduction == "add")
     return n.replace(Expr(x) + op(Op::SCATTER_ND, {at, updates, shapeOf(x)}));
   if (reduction != "none")

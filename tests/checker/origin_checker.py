@@ -901,7 +901,8 @@ class Checker:
 
     def not_empty(self, user, position):
         operands = self.inputs_of(user)
-        if self.source.elements(operands[position]) == 0:
+        tensor = self.source.tensors[operands[position]]
+        if self.source.elements(operands[position]) == 0 or not (tensor.shape or tensor.has_rank):
             return None
         results = [i for i in self.source.results[user] if i >= 0]
         return None if all(self.source.elements(i) == 0 for i in results) else "is not empty"
