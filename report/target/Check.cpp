@@ -230,6 +230,7 @@ public:
 
   void check(const Operator &op) {
     at = {op.subgraph()->index, &op, "", nullptr, "", "", "", members(*op.subgraph(), op.origins)};
+    const size_t before = out.size();
     const OperatorLimits *limits = nullptr;
     std::string name = op.opName();
     if (op.code == BuiltinOperator::CUSTOM)
@@ -243,6 +244,7 @@ public:
     } else {
       check(op, *limits);
     }
+    const bool isTaken = out.size() == before;
     forEachSlot(op, limits ? limits->names : OperatorLimits().names,
                 [&](Slot, const std::string &operand, const Value *value) {
                   if (!value)
@@ -251,6 +253,8 @@ public:
                   at.tensor = value;
                   if (isConstant(*value))
                     tensor(*value, target.constant, "constant.");
+                  if (uint64_t most = target.fatalRank.value_or(UINT64_MAX); isTaken && uint64_t(value->rank()) >= most)
+                    report("fatal", {{"rank", {{"below", most}}}}, value->rank());
                   size(*value);
                 });
   }

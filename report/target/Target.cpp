@@ -527,6 +527,8 @@ Error readTop(const Cursor &top, Target &target) {
               return value.get(*text);
           if (key == "static_shapes")
             return value.get(target.staticShapes);
+          if (key == "fatal_rank")
+            return value.get(target.fatalRank.emplace());
           if (key == "partition")
             return readPartition(value, target.partition);
           if (key == "refusal_cost")
@@ -543,7 +545,7 @@ Error readTop(const Cursor &top, Target &target) {
         if (key != "ops")
           return value.unknown("target, schema_version, preferredInputLayout, maxTensorByteLength, input, constant, "
                                "output and ops",
-                               "source, commit, date, static_shapes, partition and refusal_cost");
+                               "source, commit, date, static_shapes, fatal_rank, partition and refusal_cost");
         hasOperators = true;
         return value.forEachMember([&](StringRef name, const Cursor &limits) -> Error {
           const OperatorInfo *info = operatorInfo(name.starts_with("CUSTOM:") ? StringRef("CUSTOM") : name);
@@ -766,6 +768,8 @@ std::string writeTarget(const Target &target) {
     json["maxTensorByteLength"] = *target.maxTensorByteLength;
   if (target.staticShapes)
     json["static_shapes"] = true;
+  if (target.fatalRank)
+    json["fatal_rank"] = *target.fatalRank;
   if (const PartitionLimits &limits = target.partition;
       limits.max || limits.minOperators != 1 || limits.prefix || limits.whole) {
     Json &one = json["partition"];

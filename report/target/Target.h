@@ -136,6 +136,8 @@ struct Target {
   /// What an operator costs that is not taken, by its enumerator, in operators of a kind that is not named.
   std::map<std::string, double> refusalCost;
   bool staticShapes = false; ///< a graph with a shape that is computed is refused as a whole
+  /// From so many dimensions on, a tensor of an operator that would be taken has the model refused as a whole.
+  std::optional<uint64_t> fatalRank;
   PartitionLimits partition;
 };
 
