@@ -137,6 +137,32 @@ static llvm::Error checkBlocks(const Request &request, const Door &door) {
   return llvm::Error::success();
 }
 
+/// What says nothing of a scheme of which tensors, or all numbers, stay floats.
+static llvm::Error checkFloats(const Request &request, const Door &door) {
+  const std::string scheme = door.spell("scheme");
+  const bool isHalf = request.scheme == Name::Float16;
+  for (auto [option, asked] : {std::pair("weight_bits", request.weightBits != 8),
+                               {"clip-weights", request.clipsWeights},
+                               {"per-tensor", request.perTensor},
+                               {"per-channel-dense", request.perChannelDense},
+                               {"gptq", request.gptq},
+                               {"gptaq", request.gptaq},
+                               {"bias-correction", request.biasCorrection},
+                               {"equalize", request.equalize},
+                               {"absorb", request.absorb},
+                               {"smooth", request.smooth.has_value()}})
+    if (isHalf && asked)
+      return makeError(door.spell(option) + " does not go with " + scheme + " float16, which has no integers");
+  auto storesEnds = [](const std::string &type) { return !llvm::StringRef(type).equals_insensitive("float32"); };
+  for (auto [option, types] :
+       {std::pair("input_type", &request.inputTypes), std::pair("output_type", &request.outputTypes)})
+    if ((isHalf || request.scheme == Name::Dynamic || request.scheme == Name::Weights) &&
+        llvm::any_of(*types, storesEnds))
+      return makeError(door.spell(option) + " goes with " + scheme +
+                       " int8 or int16x8: of the others, inputs and outputs stay floats");
+  return llvm::Error::success();
+}
+
 llvm::Error check(const Request &request, const Door &door) {
   std::string scheme = door.spell("scheme");
   const Request fresh;
@@ -147,6 +173,8 @@ llvm::Error check(const Request &request, const Door &door) {
     return makeError(door.spell("weight_bits") + ", " + door.spell("clip-weights") + ", " + door.spell("per-tensor") +
                      " and " + door.spell("per-channel-dense") + " go with " + scheme +
                      ": ONE's modes and recipes say by themselves what becomes of weights");
+  if (llvm::Error error = checkFloats(request, door))
+    return error;
   if (request.blockSize)
     if (llvm::Error error = checkBlocks(request, door))
       return error;
@@ -170,6 +198,10 @@ llvm::Error check(const Request &request, const Door &door) {
     return makeError(door.spell("best") + " does not go with " + door.spell("block_size"));
   if (request.smooth && !(*request.smooth >= 0 && *request.smooth <= 1))
     return makeError(door.spell("smooth") + " takes a number from 0 to 1");
+  for (const std::string &name : request.only)
+    if (llvm::is_contained(request.keepFloat, name))
+      return makeError(door.spell("only") + " and " + door.spell("keep-float") + " both name \"" + printable(name) +
+                       "\"");
   if (!request.labels.empty() && request.records.isRandom())
     return makeError(door.spell("labels") + " are of records: give " + door.spell("data"));
   return checkRecords(request.records, door);

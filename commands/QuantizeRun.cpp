@@ -390,7 +390,24 @@ llvm::Error Quantization::changeEnds() {
 
 } // namespace
 
+/// No more types than there are ends.
+static llvm::Error checkEnds(const Request &request, const Model &model, const Door &door) {
+  size_t inputs = 0, outputs = 0;
+  for (const auto &graph : model.subgraphs) {
+    inputs = std::max(inputs, graph->inputs.size());
+    outputs = std::max(outputs, graph->outputs.size());
+  }
+  for (auto [option, types, ends] : {std::tuple("input_type", request.inputTypes.size(), inputs),
+                                     std::tuple("output_type", request.outputTypes.size(), outputs)})
+    if (types > 1 && types > ends)
+      return makeError(door.spell(option) + " names " + llvm::Twine(types) +
+                       " types, more than the model has of these ends: " + llvm::Twine(ends));
+  return llvm::Error::success();
+}
+
 llvm::Error run(const Request &request, Imported &imported, PayloadStore &store, const Door &door, Verdict &verdict) {
+  if (llvm::Error error = checkEnds(request, *imported.model, door))
+    return error;
   if (request.best) {
     auto chosen = chooseBest(request, door);
     if (!chosen)

@@ -292,7 +292,7 @@ llvm::Error reduce(ReduceRequest &request, Words words, const Door &door, Verdic
 } // namespace
 
 const Command reduceCommand = makeCommand<reduce>(
-    "circle-reduce", "MODEL -- COMMAND [ARGUMENT]...",
+    "circle-reduce", "--output=SMALL MODEL -- COMMAND [ARGUMENT]...",
     "Makes the model small for which a command fails, and writes it as text.\n\n"
     "The command gets the model in the place of {}, or else as its last argument. It fails if its exit status is not "
     "0;\na smaller model is one for which it ends with the same status or signal.\n\n"

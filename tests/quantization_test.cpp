@@ -332,6 +332,32 @@ TEST(StoredOtherwise, StandsForTheSame) {
   }
 }
 
+/// What reads the integers themselves reads those of the source.
+TEST(StoredOtherwise, KeepsWhatReadsIntegers) {
+  PayloadStore store;
+  auto model = parseText(R"(origo 1
+model tflite version 3
+subgraph @main(%x: i8[1,4] q{scale=0.5, zero_point=3}) -> (%y, %z, %s) {
+  %y: i32[1,4] = CAST(%x) {in_data_type=INT8, out_data_type=INT32}
+  %z: i8[1,4] q{scale=0.5, zero_point=3} = RELU(%x)
+  %s: i32[2] = SHAPE(%x) {out_type=INT32}
+}
+)",
+                         "", store);
+  ASSERT_TRUE(static_cast<bool>(model));
+  (*model)->becomeSource();
+  Scheme scheme;
+  scheme.common.mode = Scheme::Mode::Unsigned;
+  scheme.dialect = Dialect::One;
+  quantize(**model, scheme, store);
+  std::map<std::string, TensorType> types;
+  for (const Operator &op : (*model)->subgraphs[0]->operators)
+    types[op.opName()] = op.operand(0)->type;
+  EXPECT_EQ(types["CAST"], INT8);
+  EXPECT_EQ(types["RELU"], UINT8);
+  EXPECT_EQ(types["SHAPE"], UINT8);
+}
+
 constexpr llvm::StringLiteral floats = R"(origo 1
 model tflite version 3
 subgraph @main(%x: f32[1,2], %w: f32[2,2]) -> (%enc/y, %dec/z) {

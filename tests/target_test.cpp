@@ -510,6 +510,8 @@ TEST(Prediction, PartsAsTheFrameworkDivides) {
       "0: 0 1 2 3 4 5 of 6 in 1");
   EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"RELU": {}, "EXP": {"fatal": [{}]}}})"),
             " of 6 in 0, refused for 1");
+  EXPECT_EQ(parts(model, with(R"("fatal_rank": 2, )").c_str()), "0: 0 2 | 0: 3 5 of 6 in 3");
+  EXPECT_EQ(parts(model, with(R"("fatal_rank": 1, )").c_str()), " of 6 in 0, refused for 0");
 }
 
 /// What unpacks a constant is taken with all that use it.

@@ -250,6 +250,11 @@ subgraph @main(%x: f32[1,4], %i: i32[1,4]) -> (%y, %j) {
 }
 END
 "$bin/circle-quantizer" --scheme int8 --data random --strict counts.origo q.circle 2>notes || fail "--strict: $(cat notes)"
+refused 'weight_bits does not go with --scheme float16' "$bin/circle-quantizer" --scheme float16 --weight_bits 4 carried.origo q.tflite
+refused 'smooth does not go with --scheme float16' "$bin/circle-quantizer" --scheme float16 --smooth 0.5 carried.origo q.tflite
+refused 'input_type goes with --scheme int8' "$bin/circle-quantizer" --scheme dynamic --input_type int8 carried.origo q.tflite
+refused 'more than the model has of these ends: 1' "$bin/circle-quantizer" --scheme int8 --output_type int8,int8 carried.origo q.tflite
+refused 'both name "ADD"' "$bin/circle-quantizer" --scheme int8 --only ADD --keep-float ADD carried.origo q.tflite
 refused 'min-elements goes with --scheme dynamic or weights' "$bin/circle-quantizer" --scheme int8 --min-elements 2 carried.origo q.tflite
 # Data without names have one order, that of the subgraph; where a signature has another one, a note says so.
 cat >order.origo <<'END'

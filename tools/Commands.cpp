@@ -596,7 +596,7 @@ const std::vector<Command> &frontCommands() {
        {},
        same<dumpTool>},
       {"reduce",
-       "MODEL -- COMMAND",
+       "--output=SMALL MODEL -- COMMAND",
        "Cuts a model down to what makes a command fail",
        "What is left is the file that --output names. There is no --json: the exit status tells a program the rest.\n\n"
        "  origo reduce --output small.origo net.tflite -- ./fails.sh\n",
