@@ -47,8 +47,8 @@ llvm::Expected<Profile> openProfile(const JoinRequest &request, const std::strin
   return readFile(path, [&](llvm::StringRef bytes) { return readProfile(bytes, *options); });
 }
 
-llvm::Expected<std::map<std::string, std::string>> readNames(llvm::StringRef text) {
-  std::map<std::string, std::string> names;
+llvm::Expected<decltype(JoinOptions::names)> readNames(llvm::StringRef text) {
+  decltype(JoinOptions::names) names;
   while (!text.empty()) {
     auto cells = takeCsvLine(text);
     if (!cells)
@@ -316,7 +316,8 @@ llvm::Error joinProfile(origin::OriginFile &file, const JoinContext &context) {
   auto how = optionsFor(request, map.target, target ? &*target : nullptr);
   if (!how)
     return how.takeError();
-  if (file.model && llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
+  if (file.model &&
+      llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.details().fingerprint.empty(); }))
     how->fileHash = origin::hex(llvm::SHA256::hash(file.model->bytes()));
   how->map = &map;
   auto join = matchRows(std::move(*profile), map.target, target ? &*target : nullptr, *how);

@@ -9,10 +9,14 @@ namespace origo::commands {
 
 void JsonOutput::write_impl(const char *data, size_t size) {
   written += size;
-  rest.append(data, size);
-  llvm::StringRef text = rest;
+  llvm::StringRef text(data, size);
+  std::string joined;
+  if (!rest.empty())
+    text = joined = rest.append(data, size);
   while (!text.empty()) {
-    size_t plain = std::min(text.size(), text.find_if([](char c) { return static_cast<unsigned char>(c) >= 0x7f; }));
+    size_t plain = 0;
+    while (plain < text.size() && static_cast<unsigned char>(text[plain]) < 0x7f)
+      ++plain;
     to << text.take_front(plain);
     text = text.drop_front(plain);
     if (text.empty() || text.size() < llvm::getNumBytesForUTF8(static_cast<llvm::UTF8>(text.front())))

@@ -212,7 +212,7 @@ private:
     if (sourceFile())
       from.emplace(sourceFile()->view());
     JoinOptions options;
-    if (llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.fingerprint.empty(); }))
+    if (llvm::any_of(profile->rows, [](const ProfileRow &row) { return !row.details().fingerprint.empty(); }))
       options.fileHash = origin::hex(llvm::SHA256::hash(file.bytes()));
     options.map = &*map;
     auto joined = matchRows(std::move(*profile), map->target, &*target, options);

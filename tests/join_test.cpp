@@ -93,7 +93,7 @@ const Optimised &mobilenet() {
 std::string matches(const Join &join) {
   std::string text;
   for (const JoinedRow &row : join.rows) {
-    text += printable(row.row.rawName) + ": " + row.row.metric + " " + std::to_string(row.row.value) + " " +
+    text += printable(row.row.rawName) + ": " + row.row.metric.str() + " " + std::to_string(row.row.value) + " " +
             matchName(row.match);
     for (uint32_t index : row.operators)
       text += " " + std::to_string(row.subgraph) + ":" + std::to_string(index);
@@ -483,7 +483,7 @@ TEST(Join, OwnRowsCanBeReadAgain) {
     Join again = model.join(written);
     EXPECT_EQ(again.total, join.total);
     EXPECT_EQ(timeByOperator(again), timeByOperator(join));
-    EXPECT_EQ(again.rows[0].row.fingerprint, "sha256:" + origin::hex(model.map().target.fingerprint));
+    EXPECT_EQ(again.rows[0].row.details().fingerprint, "sha256:" + origin::hex(model.map().target.fingerprint));
   }
 }
 

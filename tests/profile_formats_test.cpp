@@ -71,7 +71,7 @@ public:
       if (row.match != Match::Exact || row.operators.size() != 1)
         continue;
       const std::string op = target().findOperator(row.subgraph, row.operators[0])->op.str();
-      EXPECT_NE(agreement(row.row.kind, op), Agreement::Contradicts) << row.row.rawName;
+      EXPECT_NE(agreement(row.row.kind, op), Agreement::Contradicts) << row.row.rawName.str();
     }
     return std::move(*join);
   }
@@ -334,7 +334,7 @@ TEST(ProfileFormats, SeveralNodesInOneListAreToldApart) {
   std::map<std::string, std::string> kinds;
   for (const JoinedRow &row : join.rows)
     if (row.match == Match::Aligned)
-      kinds[row.row.rawName] = model.kind(row.operators[0]);
+      kinds[row.row.rawName.str()] = model.kind(row.operators[0]);
   EXPECT_EQ(kinds, (std::map<std::string, std::string>{{"Delegate/Multiply (ND, F32):0", "MUL"},
                                                        {"Delegate/Add (ND, F32):1", "ADD"},
                                                        {"Delegate/Fully Connected (NC, F32) GEMM:0", "FULLY_CONNECTED"},
@@ -502,7 +502,7 @@ TEST(ProfileFormats, ArmNnHasARowForAFusedActivation) {
   std::map<uint32_t, std::string> kinds;
   for (const JoinedRow &row : join.rows)
     if (row.match == Match::Aligned)
-      kinds[row.operators[0]] += row.row.kind + " ";
+      kinds[row.operators[0]] += row.row.kind.str() + " ";
   ASSERT_EQ(kinds.size(), 31u);
   EXPECT_EQ(kinds[0], "Convolution2d Activation ");
   EXPECT_EQ(kinds[1], "DepthwiseConvolution2d Activation ");
@@ -543,7 +543,7 @@ subgraph @main(%x: f32[1,4,4,2]) -> (%y) {
       armNn({"Constant", "Convolution2d", "DepthwiseConvolution2d", "Reshape", "Activation", "Pooling2d", "Addition"}));
   std::map<std::string, std::vector<uint32_t>> places;
   for (const JoinedRow &row : join.rows)
-    places[row.row.kind] = row.operators;
+    places[row.row.kind.str()] = row.operators;
   std::map<std::string, std::vector<uint32_t>> expected{
       {"", {}},           {"Activation", {0}},    {"Addition", {3}},
       {"Constant", {}},   {"Convolution2d", {0}}, {"DepthwiseConvolution2d", {2}},
@@ -640,7 +640,7 @@ subgraph @main(%x: f32[1,1960]) -> (%"StatefulPartitionedCall:0") {
   std::map<uint32_t, std::string> rows;
   for (const JoinedRow &row : join.rows)
     if (!row.operators.empty())
-      rows[row.operators[0]] += row.row.kind + " " + matchName(row.match) + ";";
+      rows[row.operators[0]] += row.row.kind.str() + " " + matchName(row.match) + ";";
   std::map<uint32_t, std::string> expected{
       {0, "Reshape aligned;"},     {1, "Conv tensor;"},       {2, "MaxPool aligned;"},     {3, "Conv tensor;"},
       {4, "AveragePool aligned;"}, {5, "Conv aligned;"},      {6, "AveragePool aligned;"}, {7, "Reshape aligned;"},

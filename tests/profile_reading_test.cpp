@@ -24,8 +24,8 @@ std::string rowsOf(llvm::StringRef text) {
     return llvm::toString(profile.takeError());
   std::string said = profile->tool;
   for (const ProfileRow &row : profile->rows)
-    said += "; " + row.rawName + " " + row.tensor + " " + (row.op ? std::to_string(*row.op) : "-") + " " +
-            std::to_string(row.value) + " " + row.metric + " " + std::to_string(row.count);
+    said += "; " + row.rawName.str() + " " + row.tensor.str() + " " + (row.op ? std::to_string(*row.op) : "-") + " " +
+            std::to_string(row.value) + " " + row.metric.str() + " " + std::to_string(row.count);
   return said;
 }
 
@@ -34,8 +34,9 @@ TEST(ProfileReading, RowsOfATableThatSayTheSameOfTheSameAreOne) {
             "csv; a  0 11000 time 2; b  1 7000 time 1; a  1 2000 time 1");
   EXPECT_EQ(rowsOf("op_index,time,count\n0,5 us,2\n0,5 cycles,3\n0,1 ms,4\n"),
             "csv;   0 1005000 time 6;   0 5 cycles 3");
-  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5}, {\"name\": \"a\", \"ns\": 6}, {\"tensor\": \"a\", \"ns\": 7}]"),
-            "json; a a - 11 time 2; a a - 7 time 1");
+  EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5}, {\"name\": \"a\", \"ns\": 6}, {\"tensor\": \"a\", \"ns\": 7},"
+                   "{\"name\": \"a\", \"tensor\": \"b\", \"ns\": 8}]"),
+            "json; a a - 18 time 3; a b - 8 time 1");
   EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5, \"why\": [1]}, {\"name\": \"a\", \"ns\": 6}]"),
             "json; a a - 11 time 2");
   // Each has its place where rows are around others.
@@ -43,6 +44,21 @@ TEST(ProfileReading, RowsOfATableThatSayTheSameOfTheSameAreOne) {
             "json; a a - 5 time 1; a a - 6 time 1");
   EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns,count\n0,5,18446744073709551615\n0,5,1\n")).contains("too many"));
   EXPECT_TRUE(llvm::StringRef(rowsOf("op_index,ns\n0,9223372036854775807\n0,1\n")).contains("too large"));
+}
+
+TEST(ProfileReading, EventsComeOneByOne) {
+  const std::string event = R"({"ph": "X", "name": "a", "ts": 1, "dur": 2, "args": {"x": [{"y": {}}, []]}})";
+  EXPECT_EQ(rowsOf("[" + event + R"(, {"ph": "M"}, )" + event.substr(0, event.find("1,")) + "4, \"dur\": 1.5}]"),
+            "circle-interpreter; a a - 3500 time 2");
+  // Nothing of an event is left for the next.
+  EXPECT_TRUE(llvm::StringRef(rowsOf("[" + event + R"(, {"ph": "X"}])")).contains("has no time \"ts\""));
+  EXPECT_TRUE(llvm::StringRef(rowsOf("[" + event + ", [" + event + "]]")).contains("traceEvents[1]: is not an object"));
+  EXPECT_TRUE(llvm::StringRef(rowsOf(R"([{"ph": "X", "dur": 1, "dur": 2}])")).contains("\"dur\" twice"));
+  EXPECT_TRUE(llvm::StringRef(rowsOf(R"([{"ph": "X", "dur": 1, "args": {"y": 1, "y": 2}}])")).contains("\"y\" twice"));
+  std::string keys = R"("ph": "X", "dur": 1)";
+  for (int i = 0; i < 63; ++i)
+    keys += ", \"" + std::to_string(i) + "\": 0";
+  EXPECT_TRUE(llvm::StringRef(rowsOf("[{" + keys + "}]")).contains("more than 64 keys"));
 }
 
 TEST(ProfileReading, WhatLogsAndCopyingPutInFrontIsForgiven) {

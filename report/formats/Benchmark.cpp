@@ -234,10 +234,16 @@ private:
 
 } // namespace
 
+static std::string replaced(StringRef text, char from, char to) {
+  std::string result = text.str();
+  std::replace(result.begin(), result.end(), from, to);
+  return result;
+}
+
 void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &row) {
-  row.rawName = name.str();
-  row.kind = type.split('/').first.str();
-  row.backend = row.kind.find("Delegate") != std::string::npos ? row.kind : "cpu";
+  row.rawName = name;
+  row.kind = type.split('/').first;
+  row.backend = StringRef(row.kind).contains("Delegate") ? row.kind : "cpu";
   // The number behind a delegate's inner row is the delegate's own, and its time is inside the delegate's.
   if (type == "DelegateOpInvoke" || name.consume_front("Delegate/")) {
     row.metric = "delegate_time";
@@ -247,8 +253,7 @@ void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &ro
     if (kind.size() == name.size() || number.getAsInteger(10, step))
       return;
     row.step = step;
-    row.kind = kind.str(); // where a CSV file has a tab for each comma
-    std::replace(row.kind.begin(), row.kind.end(), '\t', ',');
+    row.kind = replaced(kind, '\t', ','); // a CSV file has a tab for each comma
     return;
   }
   auto [list, number] = name.rsplit("]:");
@@ -260,8 +265,7 @@ void report::describeBenchmarkRow(StringRef type, StringRef name, ProfileRow &ro
     return;
   if (hasIndex)
     row.op = index;
-  row.outputs = list.str();
-  std::replace(row.outputs.begin(), row.outputs.end(), ',', '\t');
+  row.ownDetails().outputs = replaced(list, ',', '\t');
 }
 
 static llvm::Error readBenchmarkText(StringRef text, const ProfileOptions &, Profile &profile) {

@@ -58,7 +58,7 @@ llvm::Error readCallgrind(StringRef text, const ProfileOptions &, Profile &profi
       auto [found, isNew] = rows.try_emplace(function, profile.rows.size());
       if (isNew) {
         ProfileRow &row = profile.rows.emplace_back();
-        row.rawName = row.symbol = row.tensor = function;
+        row.rawName = row.ownDetails().symbol = row.tensor = function;
         row.backend = "cpu";
         row.metric = row.unit = "cycles";
       }

@@ -65,7 +65,7 @@ llvm::Error readGpuKernels(StringRef text, const ProfileOptions &, Profile &prof
     line.take_front(dash).split(labels, line.take_front(dash).contains("->") ? "->" : "linked :");
     row.kind = kindOf(labels.front());
     for (StringRef linked : llvm::ArrayRef(labels).drop_front())
-      row.linked.push_back(kindOf(linked));
+      row.ownDetails().linked.push_back(kindOf(linked));
   }
   if (!step)
     return makeError("has no kernel below \"Per kernel timing\"");

@@ -80,8 +80,8 @@ ProfileRow rowOf(StringRef name, bool node, const json &args) {
   if (node) {
     row.kind = textOf(args, "op_name").str();
     row.backend = textOf(args, "provider").str();
-    row.tensor = row.sourceName = withoutAdditions(name).str();
-    row.shape = shapeOf(args);
+    row.tensor = row.ownDetails().sourceName = withoutAdditions(name);
+    row.ownDetails().shape = shapeOf(args);
   } else {
     row.metric = name == "session_initialization" || name.starts_with("model_loading") ? "init_time" : "graph_time";
   }
@@ -93,25 +93,25 @@ llvm::Error readOnnxRuntime(StringRef text, const ProfileOptions &, Profile &pro
   std::vector<Event> events;
   std::vector<ProfileRow> rows;
   std::map<std::pair<std::string, std::string>, size_t> numbers; // of rows by name and index
-  auto take = [&](const json &event) -> llvm::Error {
-    const json *duration = memberOf(event, "dur");
-    if (textOf(event, "ph") != "X" || !duration)
+  auto take = [&](const ListedEvent &event) -> llvm::Error {
+    const json *duration = event.find("dur");
+    if (event.text("ph") != "X" || !duration)
       return llvm::Error::success();
-    StringRef name = textOf(event, "name");
+    StringRef name = event.text("name");
     bool node = name.consume_back("_kernel_time");
-    if (!node && textOf(event, "cat") == "Node") // fences, around which nothing is computed
+    if (!node && event.text("cat") == "Node") // fences, around which nothing is computed
       return llvm::Error::success();
     auto time = parseDecimal(duration->dump(-1, ' ', true, json::error_handler_t::replace), 3);
     if (!time)
       return makeError("\"" + printable(name, 60) + "\": " + llvm::toString(time.takeError()));
-    const json none, *given = memberOf(event, "args"), &args = given ? *given : none;
+    const json none, *given = event.find("args"), &args = given ? *given : none;
     auto [found, isNew] = numbers.try_emplace({name.str(), textOf(args, "node_index").str()}, rows.size());
     if (isNew)
       rows.push_back(rowOf(name, node, args));
     Event &is = events.emplace_back(Event{.row = found->second, .node = node, .own = *time});
-    if (const json *begin = memberOf(event, "ts"); begin && begin->is_number_unsigned())
+    if (const json *begin = event.find("ts"); begin && begin->is_number_unsigned())
       is.begin = std::min(begin->get<uint64_t>(), uint64_t{INT64_MAX} / 1000) * 1000;
-    if (const json *thread = memberOf(event, "tid"); thread && thread->is_number_unsigned())
+    if (const json *thread = event.find("tid"); thread && thread->is_number_unsigned())
       is.thread = thread->get<uint64_t>();
     return llvm::Error::success();
   };

@@ -87,7 +87,7 @@ public:
     auto [found, isNew] = known.try_emplace(symbol.str(), profile.rows.size());
     if (isNew) {
       ProfileRow &row = profile.rows.emplace_back();
-      row.rawName = row.symbol = row.tensor = symbol.str();
+      row.rawName = row.ownDetails().symbol = row.tensor = symbol.str();
       row.backend = "cpu";
       row.count = 0;
       if (!isClock(event))
@@ -224,14 +224,12 @@ private:
 
 llvm::Error readIntervals(StringRef trace, Profile &profile, Intervals &intervals) {
   std::map<std::pair<uint32_t, uint32_t>, size_t> rows;
-  auto take = [&](const nlohmann::json &event) -> llvm::Error {
-    auto number = [&](const nlohmann::json &in, const char *key) -> const nlohmann::json * {
-      return in.is_object() && in.contains(key) && in[key].is_number() ? &in[key] : nullptr;
-    };
-    const auto *begin = number(event, "ts"), *length = number(event, "dur");
-    if (!begin || !length || !event.contains("args"))
+  auto take = [&](const ListedEvent &event) -> llvm::Error {
+    auto number = [](const nlohmann::json *value) { return value && value->is_number() ? value : nullptr; };
+    const auto *begin = number(event.find("ts")), *length = number(event.find("dur")), *args = event.find("args");
+    if (!begin || !length || !args)
       return llvm::Error::success();
-    const auto *subgraph = number(event["args"], "subgraph"), *op = number(event["args"], "operator");
+    const auto *subgraph = number(memberOf(*args, "subgraph")), *op = number(memberOf(*args, "operator"));
     double from = begin->get<double>(), took = length->get<double>();
     if (!subgraph || !op || !subgraph->is_number_unsigned() || !op->is_number_unsigned() ||
         !(from >= 0 && from < 1e15) || !(took >= 0 && took < 1e15) || subgraph->get<uint64_t>() > UINT32_MAX ||
@@ -243,17 +241,14 @@ llvm::Error readIntervals(StringRef trace, Profile &profile, Intervals &interval
       row.subgraph = subgraph->get<uint32_t>();
       row.op = op->get<uint32_t>();
       row.count = 0;
-      if (event.contains("name") && event["name"].is_string())
-        row.rawName = row.kind = event["name"].get<std::string>();
-      if (const auto &args = event["args"]; args.contains("output") && args["output"].is_string())
-        row.tensor = args["output"].get<std::string>();
-      if (!row.tensor.empty())
-        row.rawName = row.tensor;
+      row.kind = event.text("name");
+      row.tensor = textOf(*args, "output");
+      row.rawName = row.tensor.empty() ? row.kind : row.tensor;
     }
     Interval is{static_cast<uint64_t>(from * 1e3), static_cast<uint64_t>((from + took) * 1e3), found->second};
-    if (const auto *thread = number(event, "tid"); thread && thread->is_number_unsigned())
+    if (const auto *thread = number(event.find("tid")); thread && thread->is_number_unsigned())
       intervals.byThread[thread->get<uint64_t>()].push_back(is);
-    if (!event.contains("cat") || event["cat"] != "operator.part")
+    if (event.text("cat") != "operator.part")
       intervals.whole.push_back(is);
     return llvm::Error::success();
   };

@@ -39,7 +39,7 @@ llvm::Error readQnn(StringRef text, const ProfileOptions &, Profile &profile) {
     StringRef name = cell("Event Identifier").rsplit(":OpId_").first;
     row.rawName = (node ? name : cell("Message")).str();
     if (node)
-      row.tensor = row.prefixed = name.str();
+      row.tensor = row.ownDetails().prefixed = name;
     std::string unit = cell("Unit of Measurement").lower();
     auto exponent = nanosecondExponent(unit);
     if (!exponent && unit != "cycles") // a count
@@ -50,7 +50,7 @@ llvm::Error readQnn(StringRef text, const ProfileOptions &, Profile &profile) {
     row.metric = !node ? "graph_time" : exponent ? "time" : "cycles";
     row.unit = exponent ? "ns" : "cycles";
     row.value = *time;
-    auto [found, isNew] = rows.try_emplace(row.metric + " " + row.rawName, profile.rows.size());
+    auto [found, isNew] = rows.try_emplace(row.metric.str() + " " + row.rawName.str(), profile.rows.size());
     if (isNew) {
       profile.rows.push_back(std::move(row));
       return llvm::Error::success();

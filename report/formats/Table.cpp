@@ -8,10 +8,11 @@
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <set>
+#include <tuple>
+#include <unordered_set>
 
 using namespace origo;
 using namespace origo::report;
@@ -164,57 +165,70 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
+/// Compares rows by all that they say but for how long and how often.
+struct BySaid {
+  size_t operator()(const ProfileRow *row) const {
+    const ProfileDetails &details = row->details();
+    return llvm::hash_combine(StringRef(row->rawName), StringRef(row->tensor), StringRef(row->backend),
+                              StringRef(row->metric), StringRef(row->unit), row->subgraph.value_or(0),
+                              row->op.value_or(0), details.offset.value_or(0), details.kernel.value_or(0),
+                              StringRef(details.fingerprint),
+                              llvm::hash_combine_range(details.partition.begin(), details.partition.end()));
+  }
+  bool operator()(const ProfileRow *a, const ProfileRow *b) const {
+    auto said = [](const ProfileRow &row) {
+      return std::tie(row.rawName, row.tensor, row.subgraph, row.op, row.backend, row.metric, row.unit, row.details());
+    };
+    return said(*a) == said(*b);
+  }
+};
+
 /// The rows of a table, of which there may be a million. Those that differ in nothing but how long and how often, as
 /// those of several runs do, are one.
 class TableRows {
 public:
   explicit TableRows(Profile &profile) : profile(profile) {}
-  /// `said`: all that the row says but for how long and how often.
-  llvm::Error add(ProfileRow row, std::string said) {
-    said += row.metric + '/' + row.unit;
-    auto [found, isNew] = known.try_emplace(said, profile.rows.size());
-    if (isNew) {
-      profile.rows.push_back(std::move(row));
+  llvm::Error add(ProfileRow row) {
+    auto [found, isNew] = known.insert(&profile.rows.emplace_back(std::move(row)));
+    if (isNew)
       return llvm::Error::success();
-    }
-    ProfileRow &before = profile.rows[found->second];
-    if (__builtin_add_overflow(before.count, row.count, &before.count))
-      return makeError("the calls of \"" + printable(row.rawName, 60) + "\" are too many");
-    return addTime(before, row.value);
+    ProfileRow &before = **found, again = std::move(profile.rows.back());
+    profile.rows.pop_back();
+    if (__builtin_add_overflow(before.count, again.count, &before.count))
+      return makeError("the calls of \"" + printable(before.rawName, 60) + "\" are too many");
+    return addTime(before, again.value);
   }
 
 private:
   Profile &profile;
-  llvm::StringMap<size_t> known;
+  std::unordered_set<ProfileRow *, BySaid, BySaid> known;
 };
 
 /// A row that is being put together from its cells.
 struct RowMaker {
   ProfileRow row;
-  std::string unit = "ns", value, said;
+  std::string unit = "ns", value;
 
   llvm::Error take(const Column &column, StringRef text) {
     if (text.empty())
       return llvm::Error::success();
-    if (!isMeasure(column) && column.role != Role::Count)
-      said += std::to_string(static_cast<int>(column.role)) + ' ' + std::to_string(text.size()) + ' ' + text.str();
     uint32_t index = 0;
     uint64_t number = 0;
     switch (column.role) {
     case Role::Name:
-      row.rawName = text.str();
+      row.rawName = text;
       break;
     case Role::Tensor:
-      row.tensor = text.str();
+      row.tensor = text;
       break;
     case Role::Backend:
-      row.backend = text.str();
+      row.backend = text;
       break;
     case Role::Model:
-      row.fingerprint = text.str();
+      row.ownDetails().fingerprint = text;
       break;
     case Role::Metric:
-      row.metric = text.str();
+      row.metric = text;
       break;
     case Role::Index:
     case Role::Subgraph:
@@ -222,20 +236,22 @@ struct RowMaker {
         return error;
       (column.role == Role::Index ? row.op : row.subgraph) = index;
       break;
-    case Role::Partition:
+    case Role::Partition: {
+      std::vector<uint32_t> &partition = row.ownDetails().partition;
       for (StringRef rest = text.trim(" []"); !rest.empty(); rest = rest.ltrim(" ,"))
-        if (rest.consumeInteger(10, row.partition.emplace_back()))
+        if (rest.consumeInteger(10, partition.emplace_back()))
           return makeError("\"" + printable(text, 40) + "\" is no list of operators");
-      llvm::sort(row.partition);
-      row.partition.erase(std::unique(row.partition.begin(), row.partition.end()), row.partition.end());
+      llvm::sort(partition);
+      partition.erase(std::unique(partition.begin(), partition.end()), partition.end());
       break;
+    }
     case Role::Count:
       return toNumber(text, row.count);
     case Role::Offset:
     case Role::Kernel:
       if (llvm::Error error = toNumber(text, number))
         return error;
-      (column.role == Role::Offset ? row.offset : row.kernel) = number;
+      (column.role == Role::Offset ? row.ownDetails().offset : row.ownDetails().kernel) = number;
       break;
     case Role::Unit:
       unit = text.trim().str();
@@ -247,13 +263,12 @@ struct RowMaker {
       if (column.role == Role::Time)
         unit = column.unit;
       if (column.role == Role::Cycles)
-        unit = row.metric = "cycles";
+        row.metric = unit = "cycles";
       break;
     }
     return llvm::Error::success();
   }
 
-  /// The row and what it says but for how long and how often.
   llvm::Expected<ProfileRow> finish() {
     if (value.empty())
       return makeError("no column says how long it took; --columns=us=TITLE names one");
@@ -274,17 +289,21 @@ struct RowMaker {
     if (!parsed)
       return parsed.takeError();
     row.value = *parsed;
-    row.unit = exponent ? "ns" : unit;
-    if (row.rawName.empty())
-      row.rawName = row.offset ? "0x" + llvm::utohexstr(*row.offset, /*LowerCase=*/true) : row.tensor;
+    if (!exponent)
+      row.unit = unit;
+    const ProfileDetails &details = row.details();
+    if (row.rawName.empty() && details.offset)
+      row.rawName = "0x" + llvm::utohexstr(*details.offset, /*LowerCase=*/true);
+    else if (row.rawName.empty())
+      row.rawName = row.tensor;
     // With nothing but a name, that may be the name of a tensor.
-    if (row.tensor.empty() && !row.op && row.partition.empty() && !row.offset && !row.kernel)
+    if (row.tensor.empty() && !row.op && details.partition.empty() && !details.offset && !details.kernel)
       row.tensor = row.rawName;
     return std::move(row);
   }
   llvm::Error finish(TableRows &rows) {
     auto made = finish();
-    return made ? rows.add(std::move(*made), std::move(said)) : made.takeError();
+    return made ? rows.add(std::move(*made)) : made.takeError();
   }
 };
 

@@ -44,17 +44,18 @@ llvm::Error readTensorRt(StringRef text, const ProfileOptions &, Profile &profil
     StringRef name = row.rawName;
     if (name.starts_with("Reformatting CopyNode")) // of the runtime itself
       name = {};
+    std::vector<std::string> parts;
     for (StringRef rest = name; !rest.empty();) {
       size_t end = std::min(rest.find(" + "), rest.find(" || "));
       StringRef part = rest.take_front(end).trim();
       rest = end == StringRef::npos ? StringRef() : rest.substr(end).ltrim(" +|");
       if (!part.empty())
-        row.tensors.push_back(part.str());
+        parts.push_back(part.str());
     }
-    if (row.tensors.size() < 2) {
-      row.tensor = name.str();
-      row.tensors.clear();
-    }
+    if (parts.size() < 2)
+      row.tensor = name;
+    else
+      row.ownDetails().tensors = std::move(parts);
     profile.rows.push_back(std::move(row));
   }
   return profile.rows.empty() ? makeError("has no layer with a name and \"timeMs\"") : llvm::Error::success();

@@ -8,6 +8,7 @@
 #include "nlohmann/json.hpp"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 
 #include <map>
 #include <set>
@@ -26,11 +27,13 @@ std::string wordsOf(const json &value) {
                                       : value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-/// A number, or one in a string.
-llvm::Expected<uint64_t> timeOf(const json &event, const char *key) {
-  auto member = event.find(key);
-  if (member == event.end() || !(member->is_number() || member->is_string()))
+/// A number of microseconds, or one in a string.
+llvm::Expected<uint64_t> timeOf(const ListedEvent &event, const char *key) {
+  const json *member = event.find(key);
+  if (!member || !(member->is_number() || member->is_string()))
     return makeError("has no time \"" + llvm::Twine(key) + "\"");
+  if (member->is_number_unsigned() && member->get<uint64_t>() < uint64_t{1} << 53)
+    return member->get<uint64_t>() * 1000;
   auto time = parseDecimal(wordsOf(*member), 3);
   if (!time)
     return makeError("\"" + llvm::Twine(key) + "\": " + llvm::toString(time.takeError()));
@@ -46,18 +49,25 @@ std::optional<uint32_t> indexOf(const json &object, const char *key) {
   return StringRef(text).getAsInteger(10, number) ? std::nullopt : std::optional(number);
 }
 
+/// What an event says of its row.
+struct Description {
+  std::optional<uint32_t> subgraph, op, model;
+  StringRef kind, backend, tensor;
+  bool isGraph = false; ///< around the others
+};
+
 /// "@3 Conv2D"; false for another name.
-bool describeOnert(StringRef name, ProfileRow &row) {
+bool describeOnert(StringRef name, Description &row) {
   uint32_t index = 0;
   if (!name.consume_front("@") || name.consumeInteger(10, index) || !name.consume_front(" "))
     return false;
   row.op = index;
-  row.kind = name.str();
+  row.kind = name;
   return true;
 }
 
 /// "CONV_2D@3/0", operator 3 of subgraph 0, as TensorFlow Lite writes into Android's trace; false for another name.
-bool describeTflite(StringRef name, ProfileRow &row) {
+bool describeTflite(StringRef name, Description &row) {
   auto [kind, place] = name.rsplit('@');
   auto [op, subgraph] = place.split('/');
   uint32_t number = 0, graph = 0;
@@ -65,8 +75,29 @@ bool describeTflite(StringRef name, ProfileRow &row) {
     return false;
   row.op = number;
   row.subgraph = graph;
-  row.kind = kind.str();
+  row.kind = kind;
   return true;
+}
+
+Description describe(const ListedEvent &event, StringRef name, const json &args) {
+  Description is;
+  is.subgraph = indexOf(args, "subgraph");
+  is.model = indexOf(args, "model");
+  if (describeOnert(name, is))
+    is.backend = event.text("tid").rsplit(", ").second;
+  else if (name.starts_with("#") || name == "Invoke")
+    is.isGraph = true;
+  else if (describeTflite(name, is))
+    is.backend = "cpu";
+  else if (auto index = indexOf(args, "operator"); index || (index = indexOf(args, "op_index"))) {
+    is.op = index;
+    is.kind = name.split(' ').first;
+    is.tensor = textOf(args, "output");
+    is.backend = textOf(args, "kernel") == "reference" ? "reference" : "eval";
+  } else {
+    is.tensor = name; // as far as it is one
+  }
+  return is;
 }
 
 struct Event {
@@ -79,7 +110,7 @@ public:
   explicit Reader(Profile &profile) : profile(profile) {}
 
   llvm::Error read(StringRef text) {
-    if (llvm::Error error = forEachEvent(text, [this](const json &event) { return take(event); }))
+    if (llvm::Error error = forEachEvent(text, [this](const ListedEvent &event) { return take(event); }))
       return error;
     for (const auto &[key, begun] : open)
       if (!begun.empty())
@@ -96,33 +127,31 @@ public:
         return error;
     profile.tool = hasBegin ? "onert" : hasWhole ? "circle-interpreter" : "chrome";
     profile.includesCallees = hasBegin;
-    if (otherModels)
-      profile.notes.push_back(std::to_string(otherModels) + " rows are of other models than the first, and not joined");
+    addRows();
     return llvm::Error::success();
   }
 
 private:
   Profile &profile;
-  size_t otherModels = 0;
   std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>>
       openAsync;                                                           ///< by process, category, id and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole; ///< by process and thread
-  std::map<std::pair<std::string, std::string>, size_t> numbers;           ///< of rows by name and place
-  std::vector<ProfileRow> rows;                                            ///< that events tell of
+  llvm::StringMap<size_t> numbers;                                         ///< of rows by name and place
+  std::deque<ProfileRow> rows; ///< that events tell of, with 0 calls before one is told of whole
+  std::vector<size_t> order;   ///< in which their first runs were told of whole
   std::set<size_t> isOtherModel;
-  std::vector<size_t> places; ///< where each of them is in the profile; past its end: nowhere yet
   bool hasBegin = false, hasWhole = false;
 
-  static std::string keyOf(const json &event, const char *key) {
-    auto member = event.find(key);
-    return member == event.end() ? "" : wordsOf(*member);
+  static std::string keyOf(const ListedEvent &event, const char *key) {
+    const json *member = event.find(key);
+    return member ? wordsOf(*member) : "";
   }
 
-  llvm::Error take(const json &event) {
-    if (!event.is_object())
+  llvm::Error take(const ListedEvent &event) {
+    if (!event.isObject)
       return makeError("is not an object");
-    StringRef phase = textOf(event, "ph"), name = textOf(event, "name"), category = textOf(event, "cat");
+    StringRef phase = event.text("ph"), name = event.text("name"), category = event.text("cat");
     // Of our own traces: threads that help an operator, whose time is counted once, and layers of the source.
     if (category == "operator.part" || category == "source.layer")
       return llvm::Error::success();
@@ -170,8 +199,11 @@ private:
 
   /// What an event encloses is counted there and not in it.
   llvm::Error addWhole(std::vector<Event> &list) {
-    llvm::stable_sort(
-        list, [](const Event &a, const Event &b) { return a.begin != b.begin ? a.begin < b.begin : a.end > b.end; });
+    auto inOrder = [](const Event &a, const Event &b) {
+      return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
+    };
+    if (!llvm::is_sorted(list, inOrder)) // most are, and sorting needs memory
+      llvm::stable_sort(list, inOrder);
     std::vector<uint64_t> own(list.size());
     std::vector<size_t> around;
     for (size_t i = 0; i < list.size(); ++i) {
@@ -196,57 +228,50 @@ private:
   }
 
   /// Runs of one operator are one row.
-  size_t rowOf(const json &event) {
-    StringRef name = textOf(event, "name");
-    const json none;
-    const json &args = event.contains("args") ? event["args"] : none;
-    ProfileRow row;
-    row.rawName = name.str();
-    row.subgraph = indexOf(args, "subgraph");
-    auto model = indexOf(args, "model");
-    if (describeOnert(name, row))
-      row.backend = textOf(event, "tid").rsplit(", ").second.str();
-    else if (name.starts_with("#") || name == "Invoke")
+  size_t rowOf(const ListedEvent &event) {
+    StringRef name = event.text("name");
+    const json none, *given = event.find("args"), &args = given ? *given : none;
+    Description is = describe(event, name, args);
+    std::string key = std::to_string(name.size()) + name.str() + is.backend.str() + " ";
+    if (const json *session = memberOf(args, "session"))
+      key += session->dump() + " ";
+    for (auto number : {is.model, is.subgraph, is.op})
+      key += number ? std::to_string(*number) + " " : "- ";
+    auto [found, isNew] = numbers.try_emplace(key, rows.size());
+    if (!isNew)
+      return found->second;
+    ProfileRow &row = rows.emplace_back();
+    row.count = 0;
+    row.rawName = name;
+    row.backend = is.backend;
+    row.kind = is.kind;
+    if (is.isGraph)
       row.metric = "graph_time";
-    else if (describeTflite(name, row))
-      row.backend = "cpu";
-    else if (auto index = indexOf(args, "operator"); index || (index = indexOf(args, "op_index"))) {
-      row.op = index;
-      row.kind = name.split(' ').first.str();
-      row.tensor = textOf(args, "output").str();
-      row.backend = textOf(args, "kernel") == "reference" ? "reference" : "eval";
+    if (is.model.value_or(0) != 0) { // whose operators have the same numbers
+      isOtherModel.insert(rows.size() - 1);
     } else {
-      row.tensor = name.str(); // as far as it is one
-    }
-    std::string place = args.is_object() ? args.value("session", json()).dump() + " " : "";
-    for (auto number : {model, row.subgraph, row.op})
-      place += number ? std::to_string(*number) + " " : "- ";
-    auto [found, isNew] = numbers.try_emplace({row.rawName + " " + row.backend, place}, rows.size());
-    if (isNew) {
-      if (model.value_or(0) != 0) { // whose operators have the same numbers
-        row.subgraph.reset();
-        row.op.reset();
-        row.tensor.clear();
-        isOtherModel.insert(rows.size());
-      }
-      rows.push_back(std::move(row));
-      places.push_back(SIZE_MAX);
+      row.subgraph = is.subgraph;
+      row.op = is.op;
+      row.tensor = is.tensor == name ? row.rawName : SharedText(is.tensor);
     }
     return found->second;
   }
 
-  /// Rows come in the order in which their first runs were told of whole.
+  /// A run of a row.
   llvm::Error add(size_t number, uint64_t time) {
-    if (places[number] == SIZE_MAX) {
-      places[number] = profile.rows.size();
-      otherModels += isOtherModel.contains(number);
-      profile.rows.push_back(rows[number]);
-      profile.rows.back().value = time;
-      return llvm::Error::success();
-    }
-    ProfileRow &row = profile.rows[places[number]];
-    ++row.count;
-    return addTime(row, time);
+    if (!rows[number].count++)
+      order.push_back(number);
+    return addTime(rows[number], time);
+  }
+
+  void addRows() {
+    if (order.size() == rows.size() && llvm::is_sorted(order))
+      profile.rows = std::move(rows);
+    else
+      for (size_t number : order)
+        profile.rows.push_back(std::move(rows[number]));
+    if (size_t count = llvm::count_if(order, [&](size_t number) { return isOtherModel.contains(number); }))
+      profile.notes.push_back(std::to_string(count) + " rows are of other models than the first, and not joined");
   }
 };
 

@@ -27,13 +27,13 @@ llvm::Error readV8(StringRef text, const ProfileOptions &, Profile &profile) {
       return error;
     return samples.finish(profile);
   }
-  auto take = [&](const json &event) -> llvm::Error {
-    const json *args = memberOf(event, "args"), *data = args ? memberOf(*args, "data") : nullptr;
-    if (textOf(event, "name") != "ProfileChunk" || !data)
+  auto take = [&](const ListedEvent &event) -> llvm::Error {
+    const json *args = event.find("args"), *data = args ? memberOf(*args, "data") : nullptr;
+    if (event.text("name") != "ProfileChunk" || !data)
       return llvm::Error::success();
     std::string stream; // of a process, each has an id
     for (const char *key : {"pid", "id"})
-      if (const json *part = memberOf(event, key))
+      if (const json *part = event.find(key))
         stream += part->dump(-1, ' ', true, json::error_handler_t::replace) + " ";
     return samples.add(stream, *data);
   };

@@ -65,8 +65,7 @@ static llvm::Error readVela(StringRef text, const ProfileOptions &, Profile &pro
     ProfileRow row;
     row.metric = row.unit = "cycles";
     row.kind = cell(0).str();
-    row.prefixed = cell(*head->name).str();
-    row.rawName = row.prefixed;
+    row.rawName = row.ownDetails().prefixed = cell(*head->name);
     row.backend = (head->target ? cell(*head->target).lower() : "npu") + " " + cell(*head->nng).str();
     auto cycles = parseDecimal(cell(*head->cycles), 0);
     if (!cycles)
@@ -218,7 +217,7 @@ static llvm::Error readVelaDebug(StringRef text, const ProfileOptions &, Profile
     row.metric = "commands";
     row.unit = "1";
     row.value = 1;
-    row.offset = offset;
+    row.ownDetails().offset = offset;
     const Row &op = *optimised[*id];
     if (auto name = op.find("operator"); name != op.end())
       row.rawName = name->second + " #" + std::to_string(*id);
@@ -229,7 +228,7 @@ static llvm::Error readVelaDebug(StringRef text, const ProfileOptions &, Profile
         row.kind = name->second;
       auto height = numberIn(from, "ofm_h"), width = numberIn(from, "ofm_w"), depth = numberIn(from, "ofm_d");
       if (height && width && depth)
-        row.resultShape = {*height, *width, *depth};
+        row.ownDetails().resultShape = {*height, *width, *depth};
     }
     profile.rows.push_back(std::move(row));
   }

@@ -54,7 +54,7 @@ public:
 
   void match(std::vector<JoinedRow> &rows) {
     for (JoinedRow &row : rows)
-      if (row.row.isSummed() || row.row.offset)
+      if (row.row.isSummed() || row.row.details().offset)
         matchAlone(row);
     // Where indices are those of other operators, or of none, the others fit by chance as well as for a reason. They
     // still say which row comes behind which.
@@ -63,7 +63,7 @@ public:
         row->match = Match::Approx;
       for (JoinedRow &row : rows)
         if (row.row.isSummed() && row.row.op && (row.match == Match::None || row.match == Match::Approx) &&
-            row.row.outputs.empty() && row.row.tensor.empty())
+            row.row.details().outputs.empty() && row.row.tensor.empty())
           row.row.step = row.row.op;
     }
     coverPartitions();
@@ -118,22 +118,23 @@ private:
   }
 
   void matchAlone(JoinedRow &row) {
-    ProfileRow &says = row.row;
-    if (!says.sourceName.empty() && sources.match(row))
+    const ProfileRow &says = row.row;
+    const ProfileDetails &details = says.details();
+    if (!details.sourceName.empty() && sources.match(row))
       return;
-    if (!says.resultShape.empty())
+    if (!details.resultShape.empty())
       return matchShape(row);
-    if (says.offset || says.kernel || (!says.symbol.empty() && options.kernels))
+    if (details.offset || details.kernel || (!details.symbol.empty() && options.kernels))
       return matchKernel(row);
-    if (!says.tensors.empty())
+    if (!details.tensors.empty())
       return matchTensors(row);
-    if (!says.op && !says.partition.empty())
-      return set(row, Match::Partition, says.subgraph.value_or(0), says.partition);
+    if (!says.op && !details.partition.empty())
+      return set(row, Match::Partition, says.subgraph.value_or(0), details.partition);
     if (says.op) {
       uint32_t subgraph = says.subgraph.value_or(0);
       const OperatorRow *op = target.findOperator(subgraph, *says.op);
-      bool named = !says.outputs.empty() || !says.tensor.empty();
-      if (op && (says.outputs.empty() || says.outputs == joinNames(op->outputs)) &&
+      bool named = !details.outputs.empty() || !says.tensor.empty();
+      if (op && (details.outputs.empty() || details.outputs == joinNames(op->outputs)) &&
           (says.tensor.empty() || llvm::is_contained(op->outputs, says.tensor))) {
         bool other = contradicts(says, *op);
         if (named) // names alone, where the kind speaks against them
@@ -145,7 +146,7 @@ private:
         byIndex.push_back(&row);
         return set(row, Match::Exact, {subgraph, *says.op});
       }
-      if (!op && !says.outputs.empty())
+      if (!op && !details.outputs.empty())
         return notePartition(row, subgraph);
       if (!named) { // what runtimes insert for themselves is behind those of the model
         beyond += says.kind.empty() || isSchemaKind(says.kind);
@@ -158,15 +159,15 @@ private:
         set(row, Match::Approx, {subgraph, *says.op});
       return;
     }
-    if (!says.kind.empty() && !says.step && says.tensor.empty() && says.outputs.empty() && says.prefixed.empty() &&
-        says.symbol.empty())
+    if (!says.kind.empty() && !says.step && says.tensor.empty() && details.outputs.empty() &&
+        details.prefixed.empty() && details.symbol.empty())
       return matchKind(row);
     matchName(row);
   }
 
   /// A sum over all operators of a type: those of the first subgraph that has some, for a row is about one.
   void matchKind(JoinedRow &row) {
-    auto [found, isNew] = byKind.try_emplace(row.row.kind);
+    auto [found, isNew] = byKind.try_emplace(row.row.kind.str());
     for (uint32_t g = 0; isNew && g < target.subgraphs.size() && found->second.second.empty(); ++g)
       for (uint32_t i = 0; i < target.subgraphs[g].operators.size(); ++i)
         if (agreement(row.row.kind, target.subgraphs[g].operators[i].op.str()) == Agreement::Agrees) {
@@ -180,13 +181,10 @@ private:
   void matchKernel(JoinedRow &row) {
     if (!options.kernels)
       return;
-    const Kernel *kernel = nullptr;
-    if (row.row.offset)
-      kernel = options.kernels->atOffset(*row.row.offset);
-    else if (row.row.kernel)
-      kernel = kernelNumbered(*row.row.kernel);
-    else
-      kernel = kernelOfSymbol(row.row.symbol);
+    const ProfileDetails &details = row.row.details();
+    const Kernel *kernel = details.offset   ? options.kernels->atOffset(*details.offset)
+                           : details.kernel ? kernelNumbered(*details.kernel)
+                                            : kernelOfSymbol(details.symbol);
     if (!kernel)
       return;
     if (row.row.backend.empty())
@@ -221,7 +219,7 @@ private:
   void matchTensors(JoinedRow &row) {
     std::set<Place> places;
     bool all = true;
-    for (const std::string &tensor : row.row.tensors) {
+    for (const std::string &tensor : row.row.details().tensors) {
       auto known = options.names.find(tensor);
       auto found = byTensor.find(known == options.names.end() ? tensor : known->second);
       auto place = found == byTensor.end() ? std::nullopt : single(row, found->second);
@@ -242,7 +240,7 @@ private:
 
   /// The only operator of such a type with such a result.
   void matchShape(JoinedRow &row) {
-    auto [fitting, isNew] = byShape.try_emplace({plainKind(row.row.kind), row.row.resultShape});
+    auto [fitting, isNew] = byShape.try_emplace({plainKind(row.row.kind), row.row.details().resultShape});
     if (isNew)
       fitting->second = operatorsLike(fitting->first.first, fitting->first.second);
     ambiguous += fitting->second.size() > 1;
@@ -286,7 +284,7 @@ private:
   }
 
   void matchName(JoinedRow &row) {
-    const ProfileRow &says = row.row;
+    const SharedText &prefixed = row.row.details().prefixed;
     auto tryName = [&](const auto &index, StringRef name, Match match) {
       auto found = name.empty() ? index.end() : index.find(std::string_view(name));
       if (found == index.end())
@@ -295,11 +293,11 @@ private:
         set(row, match, *place);
       return true;
     };
-    std::string tensor = says.tensor.empty() ? says.prefixed : says.tensor;
-    if (auto known = options.names.find(tensor); known != options.names.end())
+    StringRef tensor = row.row.tensor.empty() ? prefixed : row.row.tensor;
+    if (auto known = options.names.find(std::string_view(tensor)); known != options.names.end())
       tensor = known->second;
-    if (tryName(byOutputs, says.outputs, Match::Tensor) || tryName(byTensor, tensor, Match::Tensor) ||
-        says.prefixed.empty())
+    if (tryName(byOutputs, row.row.details().outputs, Match::Tensor) || tryName(byTensor, tensor, Match::Tensor) ||
+        prefixed.empty())
       return;
     if (StringRef prefix = longestPrefix(tensor); !prefix.empty())
       tryName(byTensor, prefix, Match::Approx);
@@ -335,13 +333,14 @@ private:
       return set(row, Match::Partition, subgraph, std::move(operators));
     }
     row.row.subgraph = subgraph;
+    StringRef outputs = row.row.details().outputs;
     std::vector<Place> ends;
-    if (auto whole = byOutputs.find(row.row.outputs); whole != byOutputs.end()) {
+    if (auto whole = byOutputs.find(std::string_view(outputs)); whole != byOutputs.end()) {
       if (auto place = single(row, whole->second))
         ends.push_back(*place);
     } else {
       llvm::SmallVector<StringRef> names;
-      StringRef(row.row.outputs).split(names, "\t ");
+      outputs.split(names, "\t ");
       for (StringRef listed : names) {
         std::string name = listed.str(); // which may have had commas of its own
         std::replace(name.begin(), name.end(), '\t', ',');
@@ -488,11 +487,12 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   join.rows.reserve(join.measured.size());
   bool cycles = false, offsets = false;
   for (ProfileRow &row : join.measured) {
-    if (isOther(row.fingerprint))
-      return makeError("stale profile: it is of a model with the fingerprint " + printable(row.fingerprint, 80) +
+    const ProfileDetails &details = row.details();
+    if (isOther(details.fingerprint))
+      return makeError("stale profile: it is of a model with the fingerprint " + printable(details.fingerprint, 80) +
                        ", and this one has " + fingerprint);
     cycles |= row.metric == "cycles";
-    offsets |= row.isSummed() && (row.offset || row.kernel);
+    offsets |= row.isSummed() && (details.offset || details.kernel);
     join.rows.emplace_back(row);
   }
   Matcher matcher(target, graph, options);
@@ -527,11 +527,12 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
     if (count)
       join.notes.push_back(std::to_string(count) + " of " + std::to_string(summed) + " rows " + what);
   };
-  if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset; }))
+  if (!summed && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.details().offset; }))
     join.notes.push_back("no row measures an operator: is the file whole?");
   // Offsets that are no times are for a table of kernels.
-  join.foreign =
-      !matched && llvm::none_of(join.rows, [](const JoinedRow &row) { return row.row.offset && !row.row.isSummed(); });
+  join.foreign = !matched && llvm::none_of(join.rows, [](const JoinedRow &row) {
+    return row.row.details().offset && !row.row.isSummed();
+  });
   if (matched && matched < summed - matched)
     note(summed - matched, "are about no operator of this model: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
@@ -555,13 +556,13 @@ KernelTable report::kernelsOf(const Join &join, const Target &target) {
   table.fingerprint = fingerprintText(target.fingerprint);
   std::map<uint64_t, const JoinedRow *> byOffset;
   for (const JoinedRow &row : join.rows)
-    if (row.row.offset)
-      byOffset.try_emplace(*row.row.offset, &row);
+    if (auto offset = row.row.details().offset)
+      byOffset.try_emplace(*offset, &row);
   for (auto it = byOffset.begin(); it != byOffset.end(); ++it) {
     if (it->second->match == Match::None)
       continue;
     auto next = std::next(it); // what stands in between belongs to the one before
-    table.kernels.push_back({table.kernels.size(), it->second->row.rawName, it->first,
+    table.kernels.push_back({table.kernels.size(), it->second->row.rawName.str(), it->first,
                              next == byOffset.end() ? 1 : next->first - it->first, it->second->subgraph,
                              it->second->operators, true});
   }

@@ -6,13 +6,15 @@
 #include "report/profile/KernelTable.h"
 #include "report/profile/Profile.h"
 
+#include "llvm/ADT/SmallVector.h"
+
 #include <map>
 
 /// The rows of a profile, matched to operators of the written model and divided among those of the source.
 namespace origo::report {
 
 /// How a row was found to be about its operators.
-enum class Match {
+enum class Match : uint8_t {
   Exact,     ///< by what identifies them: index, and names where the profiler gives some; or a kernel of the table
   Tensor,    ///< by the name of an output alone
   Partition, ///< several operators, and the profiler says which
@@ -23,16 +25,17 @@ enum class Match {
 };
 const char *matchName(Match match);
 
+/// Small, for there may be a million.
 struct JoinedRow {
   explicit JoinedRow(ProfileRow &row) : row(row) {}
 
   ProfileRow &row; ///< in Join::measured
   Match match = Match::None;
+  bool overhead = false; ///< what a delegate took beyond its rows
+  uint16_t score = 0;    ///< of Aligned: of a hundred
   uint32_t subgraph = 0;
   std::vector<uint32_t> operators;                   ///< of the written model, ascending
-  std::vector<uint64_t> weights;                     ///< of Merged: how its time is divided among them
-  unsigned score = 0;                                ///< of Aligned: of a hundred
-  bool overhead = false;                             ///< what a delegate took beyond its rows
+  llvm::SmallVector<uint64_t, 0> weights;            ///< of Merged: how its time is divided among them
   std::optional<uint32_t> source;                    ///< the only operator of the source that it is about
   uint64_t ns = 0;                                   ///< what it adds to the total; 0 for what is not summed
   std::vector<uint32_t> origins;                     ///< ascending
@@ -57,8 +60,8 @@ struct Join {
 };
 
 struct JoinOptions {
-  uint64_t hertz = 1'000'000'000;           ///< of the clock that cycles are counted in
-  std::map<std::string, std::string> names; ///< the profiler's name of a layer, to that of a tensor
+  uint64_t hertz = 1'000'000'000;                        ///< of the clock that cycles are counted in
+  std::map<std::string, std::string, std::less<>> names; ///< the profiler's name of a layer, to that of a tensor
   std::vector<RuntimePartition> partitions;
   std::optional<KernelTable> kernels;
   const origin::OriginMap *map = nullptr; ///< to find rows that name operators of the source; null: none does

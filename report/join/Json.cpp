@@ -8,38 +8,85 @@
 using namespace origo;
 using namespace origo::report;
 using namespace origo::origin;
+using llvm::StringRef;
 using json = nlohmann::ordered_json;
 
 namespace {
 
-json text(llvm::StringRef text) { return replaceInvalidUtf8(text); }
-json textOrNull(llvm::StringRef text) { return text.empty() ? json() : json(replaceInvalidUtf8(text)); }
+json text(StringRef text) { return replaceInvalidUtf8(text); }
 
-json numberOrNull(std::optional<uint32_t> number) { return number ? json(*number) : json(); }
-
-json rowJson(const JoinedRow &row, const Join &join, const MapNames &names) {
-  json object = {{"source_tool", join.tool},
-                 {"model_sha", "sha256:" + hex(names.map.target.fingerprint)},
-                 {"subgraph", numberOrNull(subgraphOf(row))},
-                 {"op_index", numberOrNull(indexOf(row))},
-                 {"partition", row.operators.empty() || indexOf(row) ? json() : json(row.operators)},
-                 {"tensor", textOrNull(tensorOf(row, names))},
-                 {"backend", text(row.row.backend)},
-                 {"metric", text(row.row.metric)},
-                 {"unit", text(row.row.unit)},
-                 {"value", row.row.value},
-                 {"count", row.row.count},
-                 {"match", matchName(row.match)},
-                 {"raw_name", text(row.row.rawName)},
-                 {"ns", row.ns},
-                 {"origins", row.origins},
-                 {"share", json::array()}};
-  for (auto [id, ns] : row.shares)
-    object["share"].push_back({id, ns});
-  if (row.match == Match::Aligned)
-    object["score"] = static_cast<double>(row.score) / 100;
-  return object;
+void write(const json &object, llvm::raw_ostream &os) {
+  os << object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
+
+/// The rows, of which there may be a million: making a json of each takes longer than all else.
+class RowWriter {
+public:
+  RowWriter(const Join &join, const MapNames &names, llvm::raw_ostream &os) : names(names), os(os) {
+    llvm::raw_string_ostream into(head);
+    into << "{\"source_tool\":";
+    write(text(join.tool), into);
+    into << ",\"model_sha\":\"sha256:" << hex(names.map.target.fingerprint) << '"';
+  }
+
+  void operator()(const JoinedRow &row) {
+    os << head;
+    number("subgraph", subgraphOf(row));
+    number("op_index", indexOf(row));
+    key("partition");
+    if (row.operators.empty() || indexOf(row))
+      os << "null";
+    else
+      list(row.operators, [&](uint32_t index) { os << index; });
+    key("tensor");
+    if (StringRef tensor = tensorOf(row, names); tensor.empty())
+      os << "null";
+    else
+      words(tensor);
+    key("backend"), words(row.row.backend);
+    key("metric"), words(row.row.metric);
+    key("unit"), words(row.row.unit);
+    key("value") << row.row.value;
+    key("count") << row.row.count;
+    key("match"), words(matchName(row.match));
+    key("raw_name"), words(row.row.rawName);
+    key("ns") << row.ns;
+    key("origins"), list(row.origins, [&](uint32_t id) { os << id; });
+    key("share"), list(row.shares, [&](const auto &share) { os << '[' << share.first << ',' << share.second << ']'; });
+    if (row.match == Match::Aligned)
+      key("score"), write(static_cast<double>(row.score) / 100, os);
+    os << '}';
+  }
+
+private:
+  const MapNames &names;
+  llvm::raw_ostream &os;
+  std::string head; ///< what all rows begin with
+
+  llvm::raw_ostream &key(StringRef name) { return os << ",\"" << name << "\":"; }
+  void number(StringRef name, std::optional<uint32_t> number) {
+    key(name);
+    if (number)
+      os << *number;
+    else
+      os << "null";
+  }
+  void words(StringRef said) {
+    auto isPlain = [](char c) { return c >= ' ' && c < 0x7f && c != '"' && c != '\\'; };
+    if (llvm::all_of(said, isPlain))
+      os << '"' << said << '"';
+    else
+      write(text(said), os);
+  }
+  template <class Items> void list(const Items &items, auto writeItem) {
+    os << '[';
+    for (const auto &item : items) {
+      os << (&item == &items.front() ? "" : ",");
+      writeItem(item);
+    }
+    os << ']';
+  }
+};
 
 json linesJson(const Join &join, const MapNames &names, By by, const char *key, const Join *source) {
   json lines = json::array();
@@ -65,21 +112,17 @@ json linesJson(const Join &join, const MapNames &names, By by, const char *key, 
   return lines;
 }
 
-void write(const json &object, llvm::raw_ostream &os) {
-  os << object.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 /// Microseconds with all digits of the nanoseconds.
 json microseconds(uint64_t ns) { return static_cast<double>(ns) / 1000; }
 
 } // namespace
 
 void report::printJoinJson(const Join &join, const MapNames &names, const Join *source, llvm::raw_ostream &os) {
-  // Row by row, for there may be many.
+  RowWriter writeRow(join, names, os);
   os << "{\"rows\": [";
   for (const JoinedRow &row : join.rows) {
     os << (&row == &join.rows.front() ? "\n  " : ",\n  ");
-    write(rowJson(row, join, names), os);
+    writeRow(row);
   }
   os << "],\n \"total_ns\": " << join.total << ", \"attributed_ns\": " << join.attributed
      << ", \"synthetic_ns\": " << join.synthetic << ", \"unattributed_ns\": " << join.unattributed;
@@ -131,11 +174,11 @@ void report::printJoinTrace(const Join &join, const MapNames &names, llvm::raw_o
     std::string origins;
     for (uint32_t id : row.origins) {
       const SourceOperator &op = *names.sourceOperator(id);
-      llvm::StringRef name = names.nameOf(op);
+      StringRef name = names.nameOf(op);
       origins += (origins.empty() ? "" : "; ") + (name.empty() ? std::to_string(id) : name.str());
     }
     json args = {{"match", matchName(row.match)}};
-    std::string name = row.row.rawName;
+    std::string name = row.row.rawName.str();
     if (row.match != Match::None)
       args["subgraph"] = row.subgraph;
     if (row.operators.size() == 1) {

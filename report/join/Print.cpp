@@ -113,7 +113,7 @@ void printTotals(const Join &join, llvm::raw_ostream &os) {
   std::map<std::pair<std::string, std::string>, uint64_t> others;
   for (const JoinedRow &row : join.rows)
     if (!row.row.isSummed())
-      others[{row.row.metric, row.row.unit}] += row.row.value;
+      others[{row.row.metric.str(), row.row.unit.str()}] += row.row.value;
   for (const auto &[what, sum] : others)
     os << "not in it: " << printable(what.first, 40) << ", "
        << (what.second == "ns" ? milliseconds(sum) + " ms" : std::to_string(sum) + " " + printable(what.second, 20))

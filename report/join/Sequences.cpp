@@ -29,7 +29,7 @@ SequenceRow sequenceRow(const ProfileRow &row) {
   double time = row.isSummed() || row.metric == "delegate_time"
                     ? double(row.value) / double(std::max<uint64_t>(row.count, 1))
                     : 0;
-  return {kindOf(row).str(), row.linked, plainShape(row.shape), std::nullopt, time};
+  return {kindOf(row).str(), row.details().linked, plainShape(row.details().shape), std::nullopt, time};
 }
 
 void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> facts, uint32_t subgraph, bool certain) {
@@ -39,7 +39,7 @@ void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> f
     row.operators.push_back(facts[position].index);
   llvm::sort(row.operators);
   row.match = certain ? Match::Aligned : Match::Approx;
-  row.score = certain ? placed.score : 0;
+  row.score = static_cast<uint16_t>(certain ? placed.score : 0);
 }
 
 std::vector<uint32_t> allOperators(const Target &target, uint32_t subgraph) {

@@ -30,13 +30,14 @@ bool SourceNames::match(JoinedRow &row) {
     return false;
   if (!listed)
     list();
-  auto single = [&](const auto &index, const std::string &name) -> std::optional<uint32_t> {
-    auto found = index.find(name);
+  auto single = [&](const auto &index, StringRef name) -> std::optional<uint32_t> {
+    auto found = index.find(std::string_view(name));
     return found != index.end() && found->second.size() == 1 ? std::optional(found->second.front()) : std::nullopt;
   };
   // A file that the runtime optimised before it wrote it has names with the runtime's additions.
-  auto whole = single(byName, row.row.rawName), named = whole ? whole : single(byName, row.row.sourceName);
-  auto id = named ? named : single(byResult, row.row.sourceName);
+  const SharedText &sourceName = row.row.details().sourceName;
+  auto whole = single(byName, row.row.rawName), named = whole ? whole : single(byName, sourceName);
+  auto id = named ? named : single(byResult, sourceName);
   if (!id)
     return false;
   const SourceOperator &op = *map->source.findOperator(*id);
@@ -44,7 +45,7 @@ bool SourceNames::match(JoinedRow &row) {
   const std::string kind = plainKind(row.row.kind);
   bool same = plainKind(type.substr(type.rfind('.') + 1)) == kind ||
               (type == "WHILE" && (kind == "loop" || kind == "scan")); // as circle writes these
-  same &= whole || row.row.rawName == row.row.sourceName;              // what has another name may have taken others in
+  same &= whole || row.row.rawName == sourceName;                      // what has another name may have taken others in
   auto found = places.find(*id);
   if (found == places.end() && !(named && same))
     return false;

@@ -1,11 +1,14 @@
 #pragma once
 
+#include "report/profile/SharedText.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,39 +18,65 @@
 /// of models; matching rows to operators is report/join/'s.
 namespace origo::report {
 
+/// What only few profilers say of the operators behind a row.
+struct ProfileDetails {
+  std::vector<uint32_t> partition; ///< operators, ascending
+  SharedText outputs;              ///< names of all outputs, as joinNames() has them
+  SharedText prefixed;             ///< the name of one output, to which the profiler may have added something
+  /// What ran the source itself: the name of its operator, or of one that stands for several, which is called after the
+  /// last one's result.
+  SharedText sourceName;
+  std::vector<std::string> tensors;  ///< names of outputs of several operators that one kernel computes
+  std::vector<std::string> linked;   ///< types of operators that are computed with it, behind its own
+  std::vector<uint64_t> shape;       ///< of its result, in any layout
+  std::vector<uint64_t> resultShape; ///< height, width and depth
+  std::optional<uint64_t> offset;    ///< of the code that was running
+  std::optional<uint64_t> kernel;
+  SharedText symbol;      ///< of the code that was running: the name of a kernel, or ending with its number
+  SharedText fingerprint; ///< of the model that was measured; empty: not said
+
+  bool operator==(const ProfileDetails &) const = default;
+};
+
+/// Small, for there may be a million.
 struct ProfileRow {
-  std::string rawName; ///< what the profiler calls it
-  std::string backend; ///< empty: not said
+  SharedText rawName; ///< what the profiler calls it
+  SharedText backend; ///< empty: not said
   /// What is measured. Only "time" and "cycles" are summed: other rows lie inside of these (`delegate_time`), around
-  /// them
-  /// (`graph_time`), aside (`init_time`), or are no time at all (`memory`).
-  std::string metric = "time";
-  std::string unit = "ns";
+  /// them (`graph_time`), aside (`init_time`), or are no time at all (`memory`).
+  SharedText metric = defaults().time;
+  SharedText unit = defaults().nanoseconds;
   uint64_t value = 0; ///< of all `count` calls together
   uint64_t count = 1;
 
   // What it says of the operators behind it; nothing of this need be there or true.
   std::optional<uint32_t> subgraph, op;
-  std::vector<uint32_t> partition; ///< operators, ascending
-  std::string kind;                ///< the profiler's name for the type of the operator
-  std::string outputs;             ///< names of all outputs, as joinNames() has them
-  std::string tensor;              ///< the name of one output
-  std::string prefixed;            ///< the name of one output, to which the profiler may have added something
-  /// What ran the source itself: the name of its operator, or of one that stands for several, which is called after the
-  /// last one's result.
-  std::string sourceName;
-  std::vector<std::string> tensors; ///< names of outputs of several operators that one kernel computes
-  std::vector<std::string> linked;  ///< types of operators that are computed with it, behind its own
   /// Its place in the sequence that it is of: of a delegate's rows within their node, of others within the run.
   std::optional<uint32_t> step;
-  std::vector<uint64_t> shape;       ///< of its result, in any layout
-  std::vector<uint64_t> resultShape; ///< height, width and depth
-  std::optional<uint64_t> offset;    ///< of the code that was running
-  std::optional<uint64_t> kernel;
-  std::string symbol;      ///< of the code that was running: the name of a kernel, or ending with its number
-  std::string fingerprint; ///< of the model that was measured; empty: not said
+  SharedText kind;   ///< the profiler's name for the type of the operator
+  SharedText tensor; ///< the name of one output
+  const ProfileDetails &details() const {
+    static const ProfileDetails none;
+    return more ? *more : none;
+  }
+  /// To be changed. Copies of the row do not.
+  ProfileDetails &ownDetails() {
+    if (!more || more.use_count() > 1)
+      more = std::make_shared<ProfileDetails>(details());
+    return *more;
+  }
 
   bool isSummed() const { return metric == "time" || metric == "cycles"; }
+
+private:
+  struct Defaults {
+    SharedText time = "time", nanoseconds = "ns";
+  };
+  static const Defaults &defaults() {
+    static const Defaults texts;
+    return texts;
+  }
+  std::shared_ptr<ProfileDetails> more;
 };
 
 struct Profile {

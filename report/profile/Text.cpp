@@ -195,14 +195,15 @@ struct JsonChecker : nlohmann::json_sax<json> {
 
 /// Builds one event at a time. What is around their list is checked and left out.
 struct EventParser : JsonChecker {
-  explicit EventParser(llvm::function_ref<llvm::Error(const json &)> visit) : visit(visit) {}
+  explicit EventParser(llvm::function_ref<llvm::Error(const ListedEvent &)> visit) : visit(visit) {}
 
-  llvm::function_ref<llvm::Error(const json &)> visit;
+  llvm::function_ref<llvm::Error(const ListedEvent &)> visit;
   bool inList = false, hasList = false;
   size_t number = 0;
-  json event;
-  std::vector<json *> parents; ///< of the value that comes next, from the event on
-  json *member = nullptr;      ///< the value that comes next, where its parent is an object
+  ListedEvent event;
+  json other;                  ///< an element that is no object
+  std::vector<json *> parents; ///< of the value that comes next, within a member of the event or `other`
+  json *member = &other;       ///< the value that comes next, where it is no element of a list
   bool isEvents = false;       ///< the last key of the text's own object is "traceEvents"
 
   bool null() override { return add(nullptr); }
@@ -210,8 +211,14 @@ struct EventParser : JsonChecker {
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t &) override { return add(value); }
-  bool string(string_t &value) override { return add(std::move(value)); }
-  bool start_object(size_t) override { return inList ? begin(json::object()) : deeper(); }
+  bool string(string_t &value) override { return add(value); } // the parser uses its buffer again
+  bool start_object(size_t) override {
+    if (!inList)
+      return deeper();
+    if (parents.empty() && !event.isObject)
+      return event.isObject = true;
+    return begin(json::object());
+  }
   bool end_object() override { return inList ? end() : JsonChecker::end_object(); }
   bool start_array(size_t) override {
     if (inList)
@@ -231,37 +238,46 @@ struct EventParser : JsonChecker {
       isEvents = open.size() == 1 && key == "traceEvents";
       return JsonChecker::key(key);
     }
+    if (parents.empty()) {
+      if (event.isFull())
+        return fail("has an event with more than " + std::to_string(ListedEvent::mostMembers) + " keys");
+      member = event.add(key);
+      return member || twice(key);
+    }
     auto [found, isNew] = parents.back()->emplace(key, nullptr);
     member = &*found;
     return isNew || twice(key);
   }
 
   json &place(json value) {
-    if (parents.empty())
-      return event = std::move(value);
-    if (!parents.back()->is_array())
+    if (parents.empty() || !parents.back()->is_array())
       return *member = std::move(value);
     parents.back()->push_back(std::move(value));
     return parents.back()->back();
   }
-  bool add(json value) {
+  template <class Value> bool add(Value &&value) {
     if (!inList)
       return true;
-    place(std::move(value));
-    return !parents.empty() || tell();
+    place(std::forward<Value>(value));
+    return isInside() || tell();
   }
   bool begin(json value) {
     parents.push_back(&place(std::move(value)));
-    return mayNest(open.size() + parents.size());
+    return mayNest(open.size() + event.isObject + parents.size());
   }
   bool end() {
+    if (parents.empty()) // of the event itself
+      return tell();
     parents.pop_back();
-    return !parents.empty() || tell();
+    return isInside() || tell();
   }
+  bool isInside() const { return event.isObject || !parents.empty(); }
   bool tell() {
     if (llvm::Error error = visit(event))
       return fail("traceEvents[" + std::to_string(number) + "]: " + llvm::toString(std::move(error)));
     ++number;
+    event.clear();
+    member = &other;
     return true;
   }
 };
@@ -278,6 +294,35 @@ StringRef report::textOf(const json &object, const char *key) {
   return member && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
 }
 
+ListedEvent::ListedEvent() = default;
+ListedEvent::~ListedEvent() = default;
+
+const json *ListedEvent::find(StringRef key) const {
+  for (size_t i = 0; i < size; ++i)
+    if (members[i].first == key)
+      return &members[i].second;
+  return nullptr;
+}
+
+StringRef ListedEvent::text(StringRef key) const {
+  const json *member = find(key);
+  return member && member->is_string() ? StringRef(member->get_ref<const std::string &>()) : "";
+}
+
+json *ListedEvent::add(StringRef key) {
+  if (size == mostMembers || find(key))
+    return nullptr;
+  if (members.size() == size)
+    members.emplace_back();
+  members[size].first.assign(key.data(), key.size());
+  return &members[size++].second;
+}
+
+void ListedEvent::clear() {
+  size = 0;
+  isObject = false;
+}
+
 llvm::Error report::checkJson(StringRef text) {
   JsonChecker checker;
   if (json::sax_parse(text.begin(), text.end(), &checker))
@@ -285,7 +330,7 @@ llvm::Error report::checkJson(StringRef text) {
   return makeError(checker.failure);
 }
 
-llvm::Error report::forEachEvent(StringRef text, llvm::function_ref<llvm::Error(const json &)> visit) {
+llvm::Error report::forEachEvent(StringRef text, llvm::function_ref<llvm::Error(const ListedEvent &)> visit) {
   EventParser parser(visit);
   if (!json::sax_parse(text.begin(), text.end(), &parser))
     return makeError(parser.failure);

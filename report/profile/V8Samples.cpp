@@ -63,7 +63,7 @@ llvm::Error V8Samples::finish(Profile &profile) const {
       auto [found, isNew] = rows.try_emplace(samples[i]->function, profile.rows.size());
       if (isNew) {
         ProfileRow &row = profile.rows.emplace_back();
-        row.rawName = row.symbol = row.tensor = samples[i]->function;
+        row.rawName = row.ownDetails().symbol = row.tensor = samples[i]->function;
         row.count = 0;
         if (row.rawName == "(idle)")
           row.metric = "idle_time";
