@@ -24,6 +24,7 @@ namespace {
 enum class Role {
   Name,
   Tensor,
+  Type,
   Index,
   Subgraph,
   Partition,
@@ -46,11 +47,15 @@ struct RoleName {
 /// What a column may be called without --columns; the first name of a role is the one for --columns, and goes before
 /// the others where a table has several. Those of the rows that --join itself writes are among them.
 constexpr RoleName roleNames[] = {
-    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},  {"tensor", Role::Tensor},
-    {"output", Role::Tensor},     {"op_index", Role::Index},  {"index", Role::Index}, {"partition", Role::Partition},
-    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count}, {"offset", Role::Offset},
-    {"kernel", Role::Kernel},     {"model_sha", Role::Model}, {"value", Role::Value}, {"unit", Role::Unit},
-    {"metric", Role::Metric},     {"cycles", Role::Cycles},   {"ns", Role::Time},     {"us", Role::Time},
+    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},
+    {"tensor", Role::Tensor},     {"output", Role::Tensor},   {"op_type", Role::Type},
+    {"type", Role::Type},         {"kind", Role::Type},       {"node_type", Role::Type},
+    {"layer_type", Role::Type},   {"opcode", Role::Type},     {"operator", Role::Type},
+    {"op_index", Role::Index},    {"index", Role::Index},     {"partition", Role::Partition},
+    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},
+    {"offset", Role::Offset},     {"kernel", Role::Kernel},   {"model_sha", Role::Model},
+    {"value", Role::Value},       {"unit", Role::Unit},       {"metric", Role::Metric},
+    {"cycles", Role::Cycles},     {"ns", Role::Time},         {"us", Role::Time},
     {"ms", Role::Time},           {"s", Role::Time},
 };
 
@@ -109,9 +114,10 @@ public:
     for (const auto &[role, name] : wanted) {
       auto column = columnOf(role);
       if (!column || isTimeWithoutUnit(role))
-        return makeError("--columns: there is no role \"" + printable(role, 40) +
-                         "\"; those that are: name, tensor, op_index, subgraph, partition, backend, count, offset, "
-                         "kernel, model_sha, value, unit, metric, cycles, ns, us, ms, s");
+        return makeError(
+            "--columns: there is no role \"" + printable(role, 40) +
+            "\"; those that are: name, tensor, op_type, op_index, subgraph, partition, backend, count, offset, "
+            "kernel, model_sha, value, unit, metric, cycles, ns, us, ms, s");
       if (!columns.named.try_emplace(name, *column).second)
         return makeError("--columns: \"" + printable(name, 40) + "\" has two roles");
     }
@@ -220,6 +226,10 @@ struct RowMaker {
       break;
     case Role::Tensor:
       row.tensor = text;
+      break;
+    case Role::Type:
+      if (llvm::any_of(text, llvm::isAlpha)) // and not the number of an operator
+        row.kind = text;
       break;
     case Role::Backend:
       row.backend = text;

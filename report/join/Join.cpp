@@ -535,6 +535,17 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   });
   if (matched && matched < summed - matched)
     note(summed - matched, "are about no operator of this model: is it a profile of another one?");
+  // What only order and types place may be of any network with such a beginning.
+  auto isKnown = [](const JoinedRow &row) {
+    return row.match == Match::Exact || row.match == Match::Tensor || row.match == Match::Partition;
+  };
+  auto namesSomething = [](const JoinedRow &row) {
+    const ProfileDetails &says = row.row.details();
+    return !row.row.tensor.empty() || !says.outputs.empty() || !says.sourceName.empty();
+  };
+  if (matched && llvm::none_of(join.rows, isKnown))
+    note(llvm::count_if(join.rows, namesSomething),
+         "name tensors or nodes, none of which this model has: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
   note(matcher.beyond, "have an index that no operator of the model has, and are not joined");
   if (matcher.doubtsIndices())
