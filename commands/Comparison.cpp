@@ -273,6 +273,7 @@ double quantile(std::vector<double> times, double part) {
 }
 
 constexpr uint64_t mostRecords = 8; ///< enough for a first impression
+constexpr uint64_t randomRecords = 4;
 
 } // namespace
 
@@ -328,7 +329,7 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
   if (facts.notRun = first.notRun.empty() ? second.notRun : first.notRun; !facts.notRun.empty())
     return facts;
   bool random = path.empty() || path == "random";
-  auto records = random ? quantize::seededRecords(first.inputs, 1)
+  auto records = random ? quantize::seededRecords(first.inputs, randomRecords)
                         : quantize::openRecords(path, quantize::RecordFormat::ByName, first.inputs);
   if (!records) {
     if (!random)
@@ -341,11 +342,11 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
     facts.notRun = facts.records == 0 ? "there is no record in " + printable(path) : "there is no output";
     return facts;
   }
-  facts.inputs =
-      random ? "random inputs"
-             : std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") + printable(path);
+  facts.inputs = std::to_string(facts.records) + (facts.records == 1 ? " record of " : " records of ") +
+                 (random ? "random numbers" : printable(path));
   door.phase("executing");
   std::vector<std::array<double, 4>> sums;
+  // What lies behind a choice or a bound shows with some inputs only.
   for (uint64_t record = 0; record < facts.records; ++record) {
     auto inputs = (*records)->read(record);
     if (!inputs)
@@ -371,6 +372,8 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
       if (llvm::Error error = timeBoth(first, *inputs, second, *others, facts))
         return error;
   }
+  if (llvm::all_of(sums, [](const auto &one) { return one[1] == 0; }))
+    facts.notRun = "no output has an element";
   return facts;
 }
 
@@ -585,6 +588,8 @@ static void compare(const ModelFacts &before, const ModelFacts &after, const Run
   report::printColumns({"", "before", "after", "change"}, rows.size(), [&](size_t i) { return rows[i]; }, os, {1, 2});
   if (runs)
     printRuns(*runs, os);
+  if (runs && runs->notRun.empty() && before.signatures.size() > 1)
+    os << "this is the first of " << before.signatures.size() << " signatures; the others are not run\n";
 }
 
 static void compareJson(const ModelFacts &before, const ModelFacts &after, const RunFacts *runs,

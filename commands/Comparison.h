@@ -45,7 +45,7 @@ struct OutputDifference {
 /// How two models compute, side by side, on the same inputs.
 struct RunFacts {
   std::string notRun; ///< why not; empty: they were run
-  std::string inputs; ///< "3 records of DIR", "random inputs"
+  std::string inputs; ///< "3 records of DIR", "4 records of random numbers"
   uint64_t records = 0;
   RunsInTurn::Change time;   ///< of a run, one thread
   bool tellsTime = false;    ///< there were enough runs to tell noise from time
