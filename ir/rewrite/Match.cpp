@@ -1,6 +1,8 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
+#include "ir/rewrite/Order.h"
+#include "ir/rewrite/SameOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -226,6 +228,21 @@ bool Match::isReadLikewise(Tensor constant, Node op) const {
   return all && constant.payloadSize() * users <= mostBytes;
 }
 
+unsigned Match::turnedBack(const Integers &permutation) const {
+  llvm::SmallVector<int64_t, 8> wanted(permutation.known().size());
+  for (auto [i, from] : llvm::enumerate(permutation.known()))
+    wanted[from] = static_cast<int64_t>(i);
+  return llvm::count_if(consumed.front()->results(), [&](const Value *result) {
+    bool found = false;
+    if (result)
+      result->forEachUse([&](Use &use) {
+        auto by = use.user()->code == Op::TRANSPOSE ? readIntegers(use.user()->operand(1)) : std::nullopt;
+        found |= by && llvm::ArrayRef(*by) == llvm::ArrayRef(wanted);
+      });
+    return found;
+  });
+}
+
 /// The operand whose elements an operator of a chain hands on: of a product or a sum, what is not constant.
 static unsigned handedOn(const Operator &op) {
   bool arithmetic = op.code == Op::MUL || op.code == Op::ADD;
@@ -438,6 +455,41 @@ std::optional<Shares> Match::shares() {
     all.results.push_back(Tensor(taker->result()));
   }
   return all;
+}
+
+std::vector<Node> Match::alike() {
+  constexpr unsigned most = 64;
+  Operator &first = *consumed.front();
+  const Value *shared = first.operand(0);
+  auto waits = [](const Use &use) { // arithmetic with constants alone, or a bound
+    const Operator &user = *use.user();
+    bool fusible = user.info() && (user.info()->has(Trait::Clamps) || user.info()->has(Trait::Binary));
+    return fusible && llvm::all_of(user.operands(), [&](const Use &other) {
+             return other.get() == use.get() || (other.get() && other.get()->isConstant());
+           });
+  };
+  llvm::SmallVector<Operator *, 8> all{&first};
+  unsigned uses = 0;
+  bool few = shared && Build::everyUse(*shared, [&](const Use &use) {
+               Operator *user = use.user();
+               if (use.operandIndex() == 0 && user->code == first.code && user != &first && sameOptions(*user, first))
+                 all.push_back(user);
+               return ++uses <= most;
+             });
+  bool settled =
+      few && llvm::all_of(all, [&](const Operator *op) {
+        return op->results().size() == 1 && Build::everyUse(*op->result(), [&](const Use &use) { return !waits(use); });
+      });
+  std::vector<Node> nodes;
+  if (!settled)
+    return nodes;
+  llvm::sort(all, [](const Operator *a, const Operator *b) { return comesBefore(*a, *b); });
+  for (Operator *op : all) {
+    if (op != &first)
+      consumed.push_back(op);
+    nodes.push_back(Node(op));
+  }
+  return nodes;
 }
 
 bool Match::wantsChannelsLast() const {
