@@ -1,8 +1,6 @@
 #include "ir/rewrite/Build.h"
 
 #include "ir/ConstantView.h"
-#include "ir/rewrite/Order.h"
-#include "ir/rewrite/SameOptions.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -455,41 +453,6 @@ std::optional<Shares> Match::shares() {
     all.results.push_back(Tensor(taker->result()));
   }
   return all;
-}
-
-std::vector<Node> Match::alike() {
-  constexpr unsigned most = 64;
-  Operator &first = *consumed.front();
-  const Value *shared = first.operand(0);
-  auto waits = [](const Use &use) { // arithmetic with constants alone, or a bound
-    const Operator &user = *use.user();
-    bool fusible = user.info() && (user.info()->has(Trait::Clamps) || user.info()->has(Trait::Binary));
-    return fusible && llvm::all_of(user.operands(), [&](const Use &other) {
-             return other.get() == use.get() || (other.get() && other.get()->isConstant());
-           });
-  };
-  llvm::SmallVector<Operator *, 8> all{&first};
-  unsigned uses = 0;
-  bool few = shared && Build::everyUse(*shared, [&](const Use &use) {
-               Operator *user = use.user();
-               if (use.operandIndex() == 0 && user->code == first.code && user != &first && sameOptions(*user, first))
-                 all.push_back(user);
-               return ++uses <= most;
-             });
-  bool settled =
-      few && llvm::all_of(all, [&](const Operator *op) {
-        return op->results().size() == 1 && Build::everyUse(*op->result(), [&](const Use &use) { return !waits(use); });
-      });
-  std::vector<Node> nodes;
-  if (!settled)
-    return nodes;
-  llvm::sort(all, [](const Operator *a, const Operator *b) { return comesBefore(*a, *b); });
-  for (Operator *op : all) {
-    if (op != &first)
-      consumed.push_back(op);
-    nodes.push_back(Node(op));
-  }
-  return nodes;
 }
 
 bool Match::wantsChannelsLast() const {

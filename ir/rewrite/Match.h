@@ -170,9 +170,6 @@ public:
   /// The root takes the first of several equal shares of a tensor, all of which are taken, none twice. Who takes the
   /// others belongs to the match then.
   std::optional<Shares> shares();
-  /// The root and all other operators of its kind, with its options, that have its first operand there too, where
-  /// nothing behind one of them waits to be fused into it. They belong to the match then. Empty: there are too many.
-  std::vector<Node> alike();
   /// How the plan of the run wants the root to find an operand, or to leave a result.
   Stored operandStored(unsigned position) const;
   Stored resultStored(unsigned position) const;

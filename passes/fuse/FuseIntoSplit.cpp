@@ -16,32 +16,17 @@ static Expr spread(Tensor c, double nothing, int32_t begin, int32_t size, int32_
   return fold(op(Op::CONCATENATION, pieces).with("axis", 0));
 }
 
-/// An activation as an operator of its own. None: there is none.
-static std::optional<Expr> activated(const Expr &x, Activation activation) {
-  switch (activation) {
-  case Activation::NONE:
-    return x;
-  case Activation::RELU:
-    return relu(x);
-  case Activation::RELU6:
-    return relu6(x);
-  default:
-    return std::nullopt;
-  }
-}
-
 /// f(split(linear)[i], c) → split(f(linear, c there))[i], where c stands at the channels of one part, and what changes
-/// nothing at the others: the weights take it, and those of both where the sum of two is split.
+/// nothing at the others: the weights take it.
 static Rule part() {
   constexpr unsigned mostParts = 8;
   auto axis = constant(), c = constant();
-  auto linear = anyWith(Trait::Linear).filter(constant()).once(), other = anyWith(Trait::Linear).once();
-  auto sum = (linear + other).once(), split = op(Op::SPLIT, {axis, linear | sum});
+  auto linear = anyWith(Trait::Linear).filter(constant()).once(), split = op(Op::SPLIT, {axis, linear});
   std::vector<Expr> parts{result(split, 0)};
   Expr one = parts.front();
   while (parts.size() < mostParts)
     one = one | parts.emplace_back(result(split, static_cast<unsigned>(parts.size())));
-  auto f = anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {one, c}).mayActivate();
+  auto f = anyOf({Op::ADD, Op::SUB, Op::MUL, Op::DIV}, {one, c});
   return {"part", "not a constant and a part of a linear operator", f, [=](Match &m) {
             auto found = llvm::find_if(parts, [&](const Expr &each) { return m.has(each); });
             auto at = static_cast<unsigned>(found - parts.begin());
@@ -56,32 +41,18 @@ static Rule part() {
             if (!m.every(m[c], isFiniteNumber) || (code == Op::DIV && !m.every(m[c], [](double n) { return n != 0; })))
               return decline("the constant is not finite, or divides by zero");
             Expr numbers = spread(m[c], scales ? 1 : 0, static_cast<int32_t>(at) * size, size, channels);
-            bool both = m.has(other);
-            for (const Expr &each : both &&scales ? std::vector{linear, other} : std::vector{linear}) {
-              Linear own;
-              if (const char *why = readLinear(m.op(each), own))
-                return decline(why);
-              if (scales && own.filter.isShared())
-                return decline("the filter has other users, for whom it would have to stay");
-              if (own.channels != channels || !m[each].hasShapeOf(whole) ||
-                  (scales && !m.everyOf(op(code, {own.filter, reshape(numbers, list(own.alongFilter))}), keepsWeight)))
-                return decline("the channels are others, or a scaled weight is not representable");
-            }
+            Linear own;
+            if (const char *why = readLinear(m.op(linear), own))
+              return decline(why);
+            if (scales && own.filter.isShared())
+              return decline("the filter has other users, for whom it would have to stay");
+            if (own.channels != channels || !m[linear].hasShapeOf(whole) ||
+                (scales && !m.everyOf(op(code, {own.filter, reshape(numbers, list(own.alongFilter))}), keepsWeight)))
+              return decline("the channels are others, or a scaled weight is not representable");
             unsigned partAt = m.positionOf(parts[at]);
-            auto applied = [&](const Expr &of) {
-              Expr in = cloneRoot().operand(partAt, clone(of)).operand(1 - partAt, numbers);
-              return in.activation(Activation::NONE).as(m[of]);
-            };
-            Expr inner = applied(linear);
-            if (both) {
-              unsigned first = m.op(sum).operand(0) == m[linear] ? 0 : 1;
-              inner = clone(sum).operand(first, inner).operand(1 - first, scales ? applied(other) : Expr(other));
-            }
+            Expr inner = cloneRoot().operand(partAt, clone(linear)).operand(1 - partAt, numbers).as(m[linear]);
             Expr again = clone(split).operand(1, inner);
-            std::optional<Expr> outer = activated(result(again, at), m.root().activation());
-            if (!outer)
-              return decline("an activation is fused that is no operator here");
-            std::vector<std::pair<Tensor, Expr>> places{{m[f], *outer}};
+            std::vector<std::pair<Tensor, Expr>> places{{m[f], result(again, at)}};
             for (unsigned i = 0; i < m.op(split).resultCount(); ++i)
               if (i != at)
                 places.emplace_back(m.op(split).result(i), result(again, i));
@@ -91,8 +62,7 @@ static Rule part() {
 
 Pass FuseIntoSplit() {
   return {"fuse-into-split",
-          "f(split(linear(x))[i], c) -> split(f(linear(x), c there))[i] for a sum or a product with a constant, also "
-          "where the sum of two linear operators is split",
+          "f(split(linear(x))[i], c) -> split(f(linear(x), c there))[i] for a sum or a product with a constant",
           Phase::Fuse,
           true,
           {},
