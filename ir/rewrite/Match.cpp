@@ -226,6 +226,21 @@ bool Match::isReadLikewise(Tensor constant, Node op) const {
   return all && constant.payloadSize() * users <= mostBytes;
 }
 
+unsigned Match::turnedBack(const Integers &permutation) const {
+  llvm::SmallVector<int64_t, 8> wanted(permutation.known().size());
+  for (auto [i, from] : llvm::enumerate(permutation.known()))
+    wanted[from] = static_cast<int64_t>(i);
+  return llvm::count_if(consumed.front()->results(), [&](const Value *result) {
+    bool found = false;
+    if (result)
+      result->forEachUse([&](Use &use) {
+        auto by = use.user()->code == Op::TRANSPOSE ? readIntegers(use.user()->operand(1)) : std::nullopt;
+        found |= by && llvm::ArrayRef(*by) == llvm::ArrayRef(wanted);
+      });
+    return found;
+  });
+}
+
 /// The operand whose elements an operator of a chain hands on: of a product or a sum, what is not constant.
 static unsigned handedOn(const Operator &op) {
   bool arithmetic = op.code == Op::MUL || op.code == Op::ADD;

@@ -156,6 +156,8 @@ public:
   /// one reshape in between at most? A rule that gives one of them a changed copy then does so to all, and the constant
   /// need not stay. Of few users, so that the copies, equal ones of which are merged, are few for a while.
   bool isReadLikewise(Tensor constant, Node op) const;
+  /// How many of the root's results does a transpose turn back, which undoes this one?
+  unsigned turnedBack(const Integers &permutation) const;
   /// Is the root one of those that are better computed with channels last (LayoutPlan.h)?
   bool wantsChannelsLast() const;
   /// Does the root, which moves elements, leave those that it keeps in their order? A transpose does if it moves

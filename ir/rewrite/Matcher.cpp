@@ -1,6 +1,7 @@
 #include "ir/rewrite/Match.h"
 
 #include "ir/ConstantView.h"
+#include "ir/rewrite/ValueNumbers.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -69,11 +70,22 @@ bool Matcher::find(const Expr &pattern, Operator &root) {
   });
 }
 
-/// A name that stands twice is the same value.
+/// A name that stands twice is the same value, or a constant that is equal, which counts as read.
 bool Matcher::bind(const Expr &pattern, Value *value, Next next) {
   auto [known, fresh] = match.bound.try_emplace(pattern.key(), value);
-  if (!fresh)
-    return known->second == value ? next() : miss([] { return "the same value as before"; });
+  if (!fresh) {
+    Value *first = known->second;
+    if (first == value)
+      return next();
+    if (!first || !value || !sameConstant(*first, *value))
+      return miss([] { return "the same value as before"; });
+    steps += std::min<uint64_t>(value->payload().size() / 1024, budget);
+    match.read.append({first, value});
+    if (next())
+      return true;
+    match.read.pop_back_n(2);
+    return false;
+  }
   ++parts;
   if (next())
     return true;

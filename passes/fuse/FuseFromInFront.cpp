@@ -93,6 +93,30 @@ static Rule shift() {
           }};
 }
 
+/// fc(move(x + c), W, b) → fc(move(x), W, b + fc(move(c), W)), where all elements make one row.
+static Rule shiftMoved() {
+  auto x = any(), c = constant();
+  auto shifted = (x + c).once();
+  auto moved = anyOf({Op::RESHAPE, Op::SQUEEZE, Op::EXPAND_DIMS, Op::TRANSPOSE}, {shifted}).once();
+  auto linear = op(Op::FULLY_CONNECTED, {moved}).mayActivate();
+  return {"sum-moved", "not a fully connected operator of what is moved of a sum with a constant", linear,
+          [=](Match &m) {
+            Linear parts;
+            if (const char *why = readLinear(m.op(linear), parts))
+              return decline(why);
+            if (!m[x].isFloat() || !m[x].isStatic() || !m[x].hasShapeOf(m[shifted]) || m[c].rank() > m[x].rank() ||
+                m[x].elementCount() != static_cast<uint64_t>(parts.filter.lastDimension()))
+              return decline("broadcast, or more than one row, or not known before run time");
+            if (!m.every(m[c], [](double n) { return std::isfinite(n); }))
+              return decline("the constant is not finite");
+            Expr full = clone(moved).operand(0, broadcastTo(c, shapeOf(m[x])));
+            Expr bias = reshape(clone(linear).operand(0, full).activation(Activation::NONE), list({parts.channels}));
+            if (!m.everyOf(bias * 1, [](float, float, float result) { return std::isfinite(result); }))
+              return decline("a fused bias is not representable");
+            return m.replace(clone(linear).operand(0, clone(moved).operand(0, x)).bias(fold(bias)));
+          }};
+}
+
 /// linear(−x, W, b) → linear(x, −W, b)
 static Rule opposite() {
   auto x = any();
@@ -153,14 +177,15 @@ Pass FuseFromInFront() {
       "fuse-from-in-front",
       "linear(x * c, W, b) -> linear(x, W*c, b), linear(x + c, W, b) -> linear(x, W, b + linear(c, W)), linear(x / c, "
       "W, b) -> linear(x, W/c, b), linear(-x, W, b) -> linear(x, -W, b), conv(x*a + c, W) -> conv(x + c/a, W*a) "
-      "where zeros are padded; also where what is multiplied by a number is moved",
+      "where zeros are padded; also where what is multiplied by a number, or one row that a constant is added to, is "
+      "moved",
       Phase::Fuse,
       true,
       {{"fuse_preactivation_batchnorm", {{Op::CONV_2D, Op::MUL}, {Op::DEPTHWISE_CONV_2D, Op::MUL}}},
        {"fuse_mul_to_fullyconnected_weights", {{Op::FULLY_CONNECTED, Op::MUL}}},
        {"fuse_add_to_fullyconnected_bias", {{Op::FULLY_CONNECTED, Op::ADD}}}},
       {scale("product", x, c, scaled, linear), scale("product-transposed", x, c, scaled, transposed), scaleMoved(),
-       share(), shift(), affine(), opposite()}};
+       share(), shift(), shiftMoved(), affine(), opposite()}};
 }
 
 } // namespace origo

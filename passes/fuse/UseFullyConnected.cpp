@@ -50,14 +50,32 @@ static Rule byConstantFromLeft() {
           }};
 }
 
+/// sum(x · w) along the last axis, which is kept → fc(x, w) for one constant row
+static Rule byRow() {
+  auto x = any(), row = constant(), axes = constant();
+  auto product = (x * row).once();
+  auto sum = op(Op::SUM, {product, axes}).with("keep_dims", 1);
+  return {"row", "not the sum of a constant multiple that is used once", sum, [=](Match &m) {
+            std::optional<Integers> over = m.integers(m[axes]);
+            if (!m[x].isFloat() || !over || !over->isLastAxisOf(m[x].rank()) || m[x].rank() < 2 ||
+                !m[x].hasShapeOf(m[product]))
+              return decline("not float, not along the last axis, or x is broadcast");
+            int32_t size = m[x].lastDimension();
+            if (m[row].elementCount() != size || m[row].lastDimension() != size || m[row].isShared())
+              return decline("not a row of factors that nobody else uses");
+            Expr filter = m[row].rank() == 2 ? Expr(row) : fold(reshape(row, list({1, size})));
+            return m.replace(op(Op::FULLY_CONNECTED, {x, filter}).with("keep_num_dims", m[x].rank() != 2));
+          }};
+}
+
 Pass UseFullyConnected() {
   return {"use-fully-connected",
           "batch_matmul(x, W) -> fc(x, transpose(W)), batch_matmul(W, transpose(x)) -> transpose(fc(x, W)) for one "
-          "constant matrix W",
+          "constant matrix W, sum(x * w) along the last axis -> fc(x, w) for one constant row w",
           Phase::Fuse,
           true,
           {},
-          {byConstant(), byConstantFromLeft()}};
+          {byConstant(), byConstantFromLeft(), byRow()}};
 }
 
 } // namespace origo

@@ -58,33 +58,45 @@ static Rule ofBoth() {
 }
 
 /// pool(linear(x)) · c → pool(linear(x) · c) for one number a channel, which the weights take, and a sum likewise; a
-/// factor of a maximum is positive, and so are those that go through a RELU.
+/// factor of a maximum is positive, and so are those that go through a RELU. A mean over a picture is a pool.
 static Rule throughPool() {
   auto c = constant(), w = constant(), b = optionalConstant();
   auto linear = anyWith(Trait::Linear).filter(w).bias(b), free = linear.once(),
        rectified = linear.activation(Activation::RELU).mayActivate().once();
-  auto pooled = anyOf({Op::AVERAGE_POOL_2D, Op::MAX_POOL_2D}, {free | rectified}).once();
-  auto f = anyOf({Op::MUL, Op::ADD}, {pooled, c}).mayActivate();
+  auto axes = constant();
+  auto average = op(Op::MEAN, {free | rectified, axes}).once();
+  auto window = anyOf({Op::AVERAGE_POOL_2D, Op::MAX_POOL_2D}, {free | rectified}).once();
+  auto f = anyOf({Op::MUL, Op::ADD}, {window | average, c}).mayActivate();
   return {"through-pool", "not a constant and what is pooled of a linear operator, each used once", f, [=](Match &m) {
-            Expr inside = m.has(free) ? free : rectified;
+            Expr inside = m.has(free) ? free : rectified, pooled = m.has(average) ? average : window;
+            if (m.has(average)) {
+              std::optional<Integers> over = m.integers(m[axes]);
+              auto gone = over ? over->axesOf(m[inside].rank()) : std::nullopt;
+              if (!gone || llvm::is_contained(*gone, m[inside].rank() - 1))
+                return decline("a mean over the channels");
+            }
             Tensor from = m[inside];
             if (!from.isFloat() || !isPerChannel(m[c], m[pooled], m[pooled].lastDimension()) ||
                 !m[f].hasShapeOf(m[pooled]) || !m.every(m[c], isFiniteNumber) || !m.every(m[w], isFiniteNumber) ||
                 (m[b] && !m.every(m[b], isFiniteNumber)))
               return decline("the constant is not one number a channel of a float picture, or one is not finite");
             bool multiplies = m.root().code() == Op::MUL;
-            bool keeps = m.has(free) && (!multiplies || m.op(pooled).code() == Op::AVERAGE_POOL_2D);
+            bool keeps = m.has(free) && (!multiplies || m.op(pooled).code() != Op::MAX_POOL_2D);
             if (!keeps && !(multiplies && m.every(m[c], [](double n) { return n > 0; })))
               return decline("a factor is not positive, or a summand comes behind an activation");
             Expr inner = clone(f).operand(m.positionOf(pooled), clone(inside)).activation(Activation::NONE).as(from);
-            return m.replace(clone(pooled).operand(0, inner).activation(m.root().activation()));
+            if (m.has(average) && m.root().activation() != Activation::NONE)
+              return decline("a mean has no fused activation");
+            Expr outer = clone(pooled).operand(0, inner);
+            return m.replace(m.has(average) ? outer : outer.activation(m.root().activation()));
           }};
 }
 
 Pass ForwardScales() {
   return {"forward-scales",
           "(a . b) * c -> (a * c) . b where a is linear with constant weights, (a * c) . (b * d) -> (a * cd) . b, "
-          "f(batch_to_space(x), c) -> batch_to_space(f(x, c)), and a factor or a summand through a pool",
+          "f(batch_to_space(x), c) -> batch_to_space(f(x, c)), and a factor or a summand through a pool or "
+          "a mean",
           Phase::Layout,
           true,
           {},

@@ -291,6 +291,32 @@ static Rule slicing() {
           }};
 }
 
+/// split(axis, transpose(x, p)) → transposes of split(the axis that it was, x), where that leaves no more of them than
+/// there were, since some of the parts are turned back.
+static Rule splitting() {
+  auto x = any(), p = constant(), axis = constant();
+  auto moved = transpose(x, p).once();
+  auto apart = op(Op::SPLIT, {axis, moved});
+  return {"splitting", "what is split is not the result of a transpose with this use only", apart, [=](Match &m) {
+            std::optional<Integers> permutation = m.integers(m[p]), along = m.integers(m[axis]);
+            auto which = along ? along->axesOf(m[x].rank()) : std::nullopt;
+            if (!permutation || !permutation->isPermutation(m[x].shape().size()) || !which || which->size() != 1)
+              return decline("the permutation or the axis is none");
+            if (const char *why = movementRefusal(m, m[x], m[moved]))
+              return decline(why);
+            unsigned count = m.root().resultCount();
+            if (count > 1 + 2 * m.turnedBack(*permutation))
+              return decline("there would be more transposes, few of which go");
+            Integers from = along->with({static_cast<int32_t>(permutation->at(which->front()))}).boundTo(*permutation);
+            Expr parts = op(Op::SPLIT, {from, x}).with("num_splits", count).results(count);
+            std::vector<std::pair<Tensor, Expr>> places;
+            for (unsigned i = 0; i < count; ++i)
+              if (m.root().result(i))
+                places.emplace_back(m.root().result(i), transpose(result(parts, i), p));
+            return m.replace(places);
+          }};
+}
+
 /// f(transpose(x, p), itself) → transpose(f(x, x), p): a square.
 static Rule square() {
   auto x = any(), p = constant();
@@ -440,15 +466,30 @@ Pass ForwardTransposes() {
   return {"forward-transposes",
           "f(transpose(x, p), transpose(y, p), a constant or a vector) -> transpose(f(x, y), p) for elementwise f; "
           "also for "
-          "padding, slices, gathers, reductions, normalisations, concatenations and packs",
+          "padding, slices, splits, gathers, reductions, normalisations, concatenations and packs",
           Phase::Layout,
           true,
           {{"forward_transpose_op", {}},
            {"convert_nchw_to_nhwc", {}},
            {"fuse_transpose_with_mean", {{Op::MEAN, Op::TRANSPOSE}}}},
-          {unary(), alongLast(), both(), square(), gate(), withConstant(), withVector(), gateOfVector(), padding(),
-           concatenation(), packing(), slicing(), slices(), gathering(), reduction(),
-           normalisation("normalisation", false, false), normalisation("normalisation-number", false, true),
+          {unary(),
+           alongLast(),
+           both(),
+           square(),
+           gate(),
+           withConstant(),
+           withVector(),
+           gateOfVector(),
+           padding(),
+           concatenation(),
+           packing(),
+           splitting(),
+           slicing(),
+           slices(),
+           gathering(),
+           reduction(),
+           normalisation("normalisation", false, false),
+           normalisation("normalisation-number", false, true),
            normalisation("normalisation-squares", true, false),
            normalisation("normalisation-squares-number", true, true)}};
 }

@@ -81,12 +81,13 @@ static Rule flattened() {
           }};
 }
 
-/// reshape(conv(reshape(x))) → fc(x), where the window is one element: a convolution in time, of each moment alone
+/// reshape(conv(reshape(x))) and reshape(conv(x)) → fc(x), where the window is one element: a convolution in time, of
+/// each moment alone, or of a picture of one pixel
 static Rule pointwise() {
   auto x = any();
-  auto linear = op(Op::CONV_2D, {anyOf(reshapes, {x})}).once().mayActivate();
+  auto linear = op(Op::CONV_2D, {anyOf(reshapes, {x}) | x}).once().mayActivate();
   auto shaped = anyOf(reshapes, {linear});
-  return {"pointwise", "not a reshape of a convolution of a reshape, used once", shaped, [=](Match &m) {
+  return {"pointwise", "not a reshape of a convolution that is used once", shaped, [=](Match &m) {
             Linear parts;
             Node at = m.op(linear);
             if (const char *why = readLinear(at, parts))
@@ -94,20 +95,24 @@ static Rule pointwise() {
             auto window = parts.filter.shape().slice(1, 2);
             if (window != llvm::ArrayRef<int32_t>({1, 1}) || at.option("stride_w") != 1 || at.option("stride_h") != 1)
               return decline("the window has more elements than one, or skips some");
+            bool keeps = sameFront(m[x], m[shaped], 1), joins = m[shaped].rank() == 2;
+            joins =
+                joins && (keeps || m[shaped].elementCount() == static_cast<uint64_t>(parts.channels)); // else a picture
             if (!m[x].isStaticButOne() || !m[shaped].isStaticButOne() || m[x].rank() < 2 || isGrouped(at, parts) ||
                 parts.filter.isShared() || m[x].statedShape().back() != parts.filter.lastDimension() ||
-                m[shaped].lastDimension() != parts.channels || !sameFront(m[x], m[shaped], 1))
+                m[shaped].lastDimension() != parts.channels || !(keeps || joins))
               return decline("the channels are grouped or joined, or the filter would have to stay for other users");
             Expr matrix = fold(reshape(parts.filter, list({parts.channels, parts.filter.lastDimension()})));
             Expr product = op(Op::FULLY_CONNECTED, {x, matrix, parts.bias ? Expr(parts.bias) : Expr(Tensor())});
-            return m.replace(product.with("keep_num_dims", m[x].rank() != 2).activation(at.activation()));
+            return m.replace(product.with("keep_num_dims", keeps && !joins).activation(at.activation()));
           }};
 }
 
 Pass MergeReshapesIntoProducts() {
   return {"merge-reshapes-into-products",
           "reshape(batch_matmul(reshape(a), reshape(b))) -> batch_matmul(a, b), reshape(fc(reshape(x))) -> fc(x) that "
-          "keeps dimensions, or reshape(fc(x)), fc(reshape(x)) -> fc(x), reshape(conv(reshape(x), W)) -> fc(x, W) for "
+          "keeps dimensions, or reshape(fc(x)), fc(reshape(x)) -> fc(x), reshape(conv(reshape(x), W)), reshape(conv(x, "
+          "W)) -> fc(x, W) for "
           "windows of one "
           "element",
           Phase::Layout,

@@ -1,4 +1,5 @@
-#include "passes/Rule.h"
+#include "passes/Linear.h"
+#include "passes/Spelling.h"
 
 namespace origo {
 
@@ -16,13 +17,33 @@ static Rule maximum() {
           }};
 }
 
+/// max_pool(relu(linear(x)) + c) → max_pool(relu(linear(x))) + c for one number a channel. Without the RELU, the bias
+/// takes it.
+static Rule summand() {
+  auto c = constant();
+  auto rectified = anyWith(Trait::Linear).mayActivate().once();
+  auto sum = (rectified + c).once();
+  auto pooled = op(Op::MAX_POOL_2D, {sum});
+  return {"summand", "not the maxima of what is rectified and a constant, whose sum is used once", pooled,
+          [=](Match &m) {
+            if (m.op(rectified).activation() != Activation::RELU ||
+                !isPerChannel(m[c], m[pooled], m[pooled].lastDimension()) || !m[rectified].hasShapeOf(m[sum]))
+              return decline("not rectified, or the constant is not one number a channel");
+            if (!m.every(m[c], isFiniteNumber))
+              return decline("a number is not finite");
+            unsigned at = m.op(sum).operand(0) == m[rectified] ? 0 : 1;
+            return m.replace(clone(sum).operand(at, clone(pooled).operand(0, clone(rectified))).as(m[pooled]));
+          }};
+}
+
 Pass PoolBeforeActivation() {
   return {"pool-before-activation",
-          "max_pool(f(x)) -> f(max_pool(x)) where f does not decrease and is not fused",
+          "max_pool(f(x)) -> f(max_pool(x)) where f does not decrease and is not fused, max_pool(relu(linear(x)) + c) "
+          "-> max_pool(relu(linear(x))) + c",
           Phase::Layout,
           true,
           {},
-          {maximum()}};
+          {maximum(), summand()}};
 }
 
 } // namespace origo

@@ -13,6 +13,17 @@ static Rule narrow() {
           }};
 }
 
+/// arg_max(−x) → arg_min(x), and the other way round
+static Rule ofOpposite(llvm::StringLiteral name, Op code, Op contrary) {
+  auto x = any(), axis = any();
+  auto position = op(code, {-x, axis});
+  return {name, "not the position of an extreme of what is negated", position, [=](Match &m) {
+            if (!m[x].isFloat())
+              return decline("not float");
+            return m.replace(op(contrary, {x, axis}).with("output_type", m.op(position).option("output_type")));
+          }};
+}
+
 /// arg_max(one_hot(i) · cast(b)), b one truth value for each → i · cast(b): where b is false, all are equal, and the
 /// first is the greatest. Positions that ARG_MAX found lie in the vector.
 static Rule ofOneHot() {
@@ -44,13 +55,14 @@ static Rule ofOneHot() {
 }
 
 Pass RecogniseArgMax() {
-  return {
-      "recognise-arg-max",
-      "cast(arg_max(x)) -> arg_max(x) of the other type, arg_max(one_hot(i) * cast(b)) -> i * cast(b) for positions i",
-      Phase::Layout,
-      true,
-      {},
-      {narrow(), ofOneHot()}};
+  return {"recognise-arg-max",
+          "cast(arg_max(x)) -> arg_max(x) of the other type, arg_max(-x) -> arg_min(x), arg_max(one_hot(i) * cast(b)) "
+          "-> i * cast(b) for positions i",
+          Phase::Layout,
+          true,
+          {},
+          {narrow(), ofOpposite("opposite-maximum", Op::ARG_MAX, Op::ARG_MIN),
+           ofOpposite("opposite-minimum", Op::ARG_MIN, Op::ARG_MAX), ofOneHot()}};
 }
 
 } // namespace origo

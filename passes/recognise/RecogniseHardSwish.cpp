@@ -37,14 +37,36 @@ static Rule sigmoid() {
       .assumes("0.16666667 is a sixth; no number is NaN");
 }
 
+/// clamp((x + b) · a, 0, 1) → relu6((x + b) · 6a) / 6
+static Rule sigmoidOfSum() {
+  auto x = any(), a = constant(), b = constant();
+  auto shifted = x + b, product = (shifted * a).once(), quotient = (shifted / a).once();
+  return Rule{"hard-sigmoid-sum", "not a·(x + b) bounded by 0 and 1", clamped(product | quotient, 0, 1),
+              [=](Match &m) {
+                bool numbers = m[a].elementCount() == 1 && m[b].elementCount() == 1;
+                if (!m[x].isFloat() || (!numbers && !m.root().result().isStatic()))
+                  return decline("not float, or the shape is not known before run time");
+                bool divides = m.has(quotient);
+                Expr slope = divides ? a / 6.0 : a * 6.0, scaled = divides ? quotient : product;
+                auto isSound = [](float c, float, float product) { return std::isnormal(c) && std::isnormal(product); };
+                if (!m.everyOf(slope, isSound))
+                  return decline("a number is zero, or too big or too small to be multiplied by six");
+                bool sixth = m.isEvery(m[a], divides ? Quotient{6, 1} : Quotient{1, 6});
+                unsigned at = m.op(scaled).operand(0) == m[shifted] ? 0 : 1;
+                Expr within = sixth ? Expr(shifted) : clone(scaled).operand(1 - at, fold(slope));
+                return m.replace(relu6(within) * fold(1.0 / Expr(6.0)));
+              }}
+      .assumes("0.16666667 is a sixth; no number is NaN");
+}
+
 Pass RecogniseHardSwish() {
   return Pass{"recognise-hard-swish",
               "x * relu6(x + 3) / 6, x * min(max(x/6 + 0.5, 0), 1) -> hard_swish(x), "
-              "min(max(a*x + b, 0), 1) -> relu6(6a*x + 6b) / 6",
+              "min(max(a*x + b, 0), 1) -> relu6(6a*x + 6b) / 6, min(max(a*(x + b), 0), 1) -> relu6(6a*(x + b)) / 6",
               Phase::Recognise,
               true,
               {},
-              {swish(), sigmoid()}}
+              {swish(), sigmoid(), sigmoidOfSum()}}
       .about(
           "A sixth is no float: factors of 0.16666667 count as one. NaN stays NaN, where a minimum or a maximum would "
           "make a bound of it.");

@@ -22,6 +22,17 @@ static Rule ofOpposite() {
           [=](Match &m) { return m[x].isFloat() ? m.replace(op(Op::LOGISTIC, {-x})) : decline("not float"); }};
 }
 
+/// y / (1 + exp(c · x)) → y · logistic(−c · x)
+static Rule ofMultiple() {
+  auto x = any(), y = any(), c = constant();
+  auto part = (y / (1 + expOf(x * c)).once()).mayActivate();
+  return {"multiple", "not a quotient by 1 + exp(c · x) that is used once", part, [=](Match &m) {
+            if (!m[x].isFloat() || m[y].isConstant() || m[c].isShared())
+              return decline("not float, nothing but a constant is divided, or others use the factor");
+            return m.replace((y * op(Op::LOGISTIC, {x * fold(-c)})).activation(m.root().activation()));
+          }};
+}
+
 /// 1 − logistic(−x) → logistic(x)
 static Rule complement() {
   auto x = any();
@@ -52,11 +63,12 @@ static Rule ofTangent(llvm::StringLiteral name, bool gated) {
 Pass RecogniseLogistic() {
   return Pass{"recognise-logistic",
               "1 / (1 + exp(-x)), exp(x) / (1 + exp(x)), (1 + tanh(x/2)) / 2 -> logistic(x), y / (1 + exp(-x)) -> y * "
-              "logistic(x), 1 / (1 + exp(x)) -> logistic(-x), 1 - logistic(-x) -> logistic(x)",
+              "logistic(x), 1 / (1 + exp(x)) -> logistic(-x), y / (1 + exp(c * x)) -> y * logistic(-c * x), 1 - "
+              "logistic(-x) -> logistic(x)",
               Phase::Recognise,
               true,
               {},
-              {ofExponentials(), quotient(), ofOpposite(), complement(), ofTangent("tangent", false),
+              {ofExponentials(), quotient(), ofOpposite(), ofMultiple(), complement(), ofTangent("tangent", false),
                ofTangent("gated-tangent", true)}}
       .about("exp(x) over 1 + exp(x) is NaN above 88, where LOGISTIC is not.");
 }

@@ -64,6 +64,32 @@ static Rule byPartsOfTransposed() {
           }};
 }
 
+/// The same along another axis: x is transposed so that it is the last one, and the result back.
+static Rule byPartsAcross() {
+  auto x = any();
+  SoftmaxParts parts(x);
+  return {"parts-across", "not exp(x) over its sum", parts.quotient, [=](Match &m) {
+            int rank = m[x].rank();
+            std::optional<Integers> over = m.integers(m[parts.axes]);
+            auto gone = over ? over->axesOf(rank) : std::nullopt;
+            if (!m.has(parts.most) || !gone || gone->size() != 1 || rank < 2 || rank > 4 || !m[x].isStatic())
+              return decline("no more operators than with transposes, or not one axis of a known shape");
+            llvm::SmallVector<int32_t, 4> there, back;
+            for (int32_t i = 0; i < rank; ++i) {
+              if (i != gone->front())
+                there.push_back(i);
+              back.push_back(i < gone->front() ? i : i == gone->front() ? rank - 1 : i - 1);
+            }
+            there.push_back(gone->front());
+            Integers order = over->with(there), undone = over->with(back);
+            if (const char *why = parts.refusal(m, m[x], &undone, parts.divided(m)))
+              return decline(why);
+            auto bridge = [&](Expr of, Expr by) { return transpose(of, by).synthetic(SyntheticReason::LayoutBridge); };
+            Expr soft = op(Op::SOFTMAX, {bridge(x, order)}).withReal("beta", 1);
+            return m.replace(bridge(soft, undone));
+          }};
+}
+
 /// softmax(x − max(x)) → softmax(x), which takes the maximum off itself.
 static Rule ofCentred() {
   auto x = any(), axes = constant();
@@ -120,14 +146,15 @@ static Rule logarithmByParts() {
 }
 
 Pass RecogniseSoftmax() {
-  return Pass{"recognise-softmax",
-              "exp(x - max(x)) / sum(exp(x - max(x))), softmax(x - max(x)), exp(log_softmax(x)) -> softmax(x), "
-              "log(softmax(x)), "
-              "x - log(sum(exp(x))) -> log_softmax(x)",
-              Phase::Recognise,
-              true,
-              {},
-              {byParts(), byPartsOfTransposed(), ofCentred(), exponential(), logarithm(), logarithmByParts()}}
+  return Pass{
+      "recognise-softmax",
+      "exp(x - max(x)) / sum(exp(x - max(x))), softmax(x - max(x)), exp(log_softmax(x)) -> softmax(x), "
+      "log(softmax(x)), "
+      "x - log(sum(exp(x))) -> log_softmax(x)",
+      Phase::Recognise,
+      true,
+      {},
+      {byParts(), byPartsOfTransposed(), byPartsAcross(), ofCentred(), exponential(), logarithm(), logarithmByParts()}}
       .about("Without the maximum taken off, an exponential overflows above 88 and the quotient is NaN there, where "
              "SOFTMAX has one; the logarithm of a probability that rounds to zero is minus infinity, where LOG_SOFTMAX "
              "has a number.");

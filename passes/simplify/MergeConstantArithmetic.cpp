@@ -107,7 +107,7 @@ static Rule reciprocal() {
 /// NEG and ADD; −x · c → x · (−c) and −(x · c) → x · (−c)
 static Rule opposite(llvm::StringLiteral name, Op code) {
   auto x = any(), y = any();
-  auto opposite = (-y).once();
+  auto opposite = (-y).once() | (y * -1.0).once();
   auto f = op(code, {x, opposite}).mayActivate();
   return {name, "no operand is the opposite of a value, used once", f, [=](Match &m) {
             if (!m[x].isFloat() || !m[y].isFloat())
@@ -116,6 +116,13 @@ static Rule opposite(llvm::StringLiteral name, Op code) {
               return decline("a difference would repeat elements along the rows");
             return m.replace((code == Op::ADD ? x - y : x + y).activation(m.root().activation()));
           }};
+}
+
+/// −(x − y) → y − x
+static Rule negatedDifference() {
+  auto x = any(), y = any();
+  return {"negated-difference", "not the opposite of a difference that is used once", -(x - y).once(),
+          [=](Match &m) { return m[x].isFloat() && m[y].isFloat() ? m.replace(y - x) : decline("not float"); }};
 }
 
 static Rule negatedFactor() {
@@ -154,7 +161,7 @@ Pass MergeConstantArithmetic() {
   return {"merge-constant-arithmetic",
           "(x + c) + d -> x + (c+d), (x * c) * d -> x * (c*d), (x * c) / d -> x * (c/d), (x * c + d) * e -> x * (c*e) "
           "+ d*e, max(max(x, c), d) -> max(x, max(c, d)), min likewise, y * (1 / x) -> y / x, x - c -> x + (-c), x + "
-          "(-y) -> x - y, x - (-y) -> x + y, -x * c, -(x * c) -> x * (-c)",
+          "(-y) -> x - y, x - (-y) -> x + y, -(x - y) -> y - x, -x * c, -(x * c) -> x * (-c)",
           Phase::Simplify,
           true,
           {{"replace_sub_with_add", {{Op::SUB, {}}}}, {"fuse_mul_with_div", {{Op::DIV, Op::MUL}, {Op::MUL, Op::DIV}}}},
@@ -163,7 +170,8 @@ Pass MergeConstantArithmetic() {
            ratio("quotient-multiplied", true, false), ratio("divided-by-product", false, true),
            affine("affine", false, false), affine("affine-divided", false, true),
            affine("quotient-affine", true, false), affine("quotient-affine-divided", true, true), reciprocal(),
-           opposite("added-opposite", Op::ADD), opposite("subtracted-opposite", Op::SUB), negatedFactor()}};
+           opposite("added-opposite", Op::ADD), opposite("subtracted-opposite", Op::SUB), negatedDifference(),
+           negatedFactor()}};
 }
 
 } // namespace origo

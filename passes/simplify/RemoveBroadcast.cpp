@@ -43,6 +43,26 @@ static Rule beforeArithmetic() {
       }};
 }
 
+/// f(reshape(x), y) → f(x, y) where the reshape puts ones in front, as f does by itself.
+static Rule onesInFront() {
+  auto x = any(), y = any();
+  auto wide = anyOf(reshapes, {x});
+  auto f = anyWith(Trait::Binary, {wide, y}).mayActivate() | anyWith(Trait::Binary, {y, wide}).mayActivate();
+  return {"ones-in-front", "no operand is a reshape", f, [=](Match &m) {
+            Tensor before = m[wide];
+            if (!m[x].isStatic() || !before.isStatic() || m[x].rank() >= before.rank() || m[x].rank() == 0 ||
+                m[y].rank() < before.rank())
+              return decline("puts no ones in front, or the shapes are not known before run time");
+            auto ahead = before.shape().drop_back(m[x].rank());
+            if (llvm::count(ahead, 1) != static_cast<int>(ahead.size()) ||
+                before.shape().take_back(m[x].rank()) != m[x].shape())
+              return decline("does more than to put ones in front");
+            if (!m[x].hasQuantizationOf(before) || !m[x].isPerTensor())
+              return decline("the reshape changes the quantisation");
+            return m.replace(cloneRoot().operand(m.root().operand(0u) == before ? 0 : 1, x)); // else the shape changes
+          }};
+}
+
 /// f(concat(x, x, x), y) → f(x, y) where x has one element along the dimension, and f broadcasts to the same shape.
 static Rule ofCopies() {
   auto x = any(), y = any();
@@ -103,15 +123,15 @@ static Rule beforeProduct(llvm::StringLiteral name, unsigned side) {
 }
 
 Pass RemoveBroadcast() {
-  return {
-      "remove-broadcast",
-      "f(broadcast_to(x), y), f(tile(x), y), f(x * ones, y), f(x + zeros, y), f(concat(x, x), y) -> f(x, y) where f "
-      "broadcasts by itself to the same shape, also a choice or a product of matrices",
-      Phase::Simplify,
-      true,
-      {},
-      {beforeArithmetic(), ofCopies(), beforeSelect(), beforeProduct("before-product-left", 0),
-       beforeProduct("before-product-right", 1)}};
+  return {"remove-broadcast",
+          "f(broadcast_to(x), y), f(tile(x), y), f(x * ones, y), f(x + zeros, y), f(concat(x, x), y), f(reshape(x), y) "
+          "-> f(x, y) where f "
+          "broadcasts by itself to the same shape, also a choice or a product of matrices",
+          Phase::Simplify,
+          true,
+          {},
+          {beforeArithmetic(), onesInFront(), ofCopies(), beforeSelect(), beforeProduct("before-product-left", 0),
+           beforeProduct("before-product-right", 1)}};
 }
 
 } // namespace origo

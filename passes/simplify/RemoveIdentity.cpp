@@ -23,12 +23,12 @@ static Rule neutralArithmetic() {
           }};
 }
 
-/// x + (q − x) → q: how gradients are led past a rounding while a network is trained.
+/// x + (q − x), x − (x − q) → q: how gradients are led past a rounding while a network is trained.
 static Rule straightThrough() {
   auto x = any(), q = any();
-  auto sum = x + (q - x).once();
-  return {"straight-through", "not a tensor and its difference from another one", sum, [=](Match &m) {
-            if (!m[q].isFloat() || m[q].isConstant() || m[x].isConstant() || !m[q].hasShapeOf(m[sum]))
+  auto sum = x + (q - x).once(), rest = x - (x - q).once();
+  return {"straight-through", "not a tensor and its difference from another one", sum | rest, [=](Match &m) {
+            if (!m[q].isFloat() || m[q].isConstant() || m[x].isConstant() || !m[q].hasShapeOf(m.root().result()))
               return decline("not float, a constant that may be folded instead, or broadcast");
             return m.replace(q);
           }};
@@ -94,6 +94,20 @@ static Rule sameType() {
           [=](Match &m) { return m[x].hasTypeOf(m.root().result()) ? m.replace(x) : decline("changes the type"); }};
 }
 
+/// cast(cast(x)) → cast(x) where the type in between has every value of x.
+static Rule widenedBefore() {
+  auto x = any();
+  return {"cast-of-cast", "not a cast of what is cast", cast(cast(x)), [=](Match &m) {
+            TensorType from = m[x].type(), between = m.root().operand(0).type();
+            bool wide = between == TensorType::INT64 || between == TensorType::INT32;
+            bool kept = from == TensorType::BOOL ? wide || between == TensorType::FLOAT32
+                                                 : from == TensorType::INT32 && between == TensorType::INT64;
+            if (!kept || m[x].isQuantized() || m.root().operand(0).isQuantized())
+              return decline("the type in between has not every value");
+            return m.replace(cloneRoot().operand(0, x));
+          }};
+}
+
 /// split into one part → its operand.
 static Rule onePart() {
   auto x = any();
@@ -101,10 +115,10 @@ static Rule onePart() {
           [=](Match &m) { return m.root().resultCount() == 1 ? m.replace(x) : decline("has several parts"); }};
 }
 
-/// relu(x) → x where x is clamped already.
+/// relu(x) → x where x is clamped already, and |x| → x where x is not negative.
 static Rule clampedBefore() {
   auto x = any();
-  return {"clamped", "", relu(x) | relu6(x) | op(Op::RELU_N1_TO_1, {x}), [=](Match &m) {
+  return {"clamped", "", relu(x) | relu6(x) | op(Op::RELU_N1_TO_1, {x}) | op(Op::ABS, {x}), [=](Match &m) {
             Op code = m.root().code();
             Range known = m.range(m[x]);
             double low = code == Op::RELU_N1_TO_1 ? -1 : 0;
@@ -150,7 +164,8 @@ static Rule boundedBehind() {
 
 Pass RemoveIdentity() {
   return {"remove-identity",
-          "an operator whose result is its operand: x+0, x*1, cast to the same type, reshape to the same shape, a "
+          "an operator whose result is its operand: x+0, x*1, cast to the same type or through a wider one, reshape to "
+          "the same shape, a "
           "bound before a nearer one, …",
           Phase::Simplify,
           true,
@@ -163,8 +178,8 @@ Pass RemoveIdentity() {
            {"remove_unnecessary_split", {{Op::SPLIT, {}}, {Op::SPLIT_V, {}}}},
            {"remove_unnecessary_strided_slice", {{Op::STRIDED_SLICE, {}}}},
            {"remove_unnecessary_transpose", {{Op::TRANSPOSE, {}}}}},
-          {neutralArithmetic(), straightThrough(), sameShape(), sameOpenShape(), wholeSlice(), sameType(), onePart(),
-           clampedBefore(), boundedBefore(), boundedBehind()}};
+          {neutralArithmetic(), straightThrough(), sameShape(), sameOpenShape(), wholeSlice(), sameType(),
+           widenedBefore(), onePart(), clampedBefore(), boundedBefore(), boundedBehind()}};
 }
 
 } // namespace origo
