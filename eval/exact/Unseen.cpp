@@ -1,7 +1,6 @@
 #include "eval/exact/Unseen.h"
 
-#include "eval/FixedPoint.h"
-#include "ir/Activation.h"
+#include "eval/exact/Intervals.h"
 #include "ir/Printable.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -14,139 +13,13 @@ using Op = BuiltinOperator;
 
 namespace {
 
-/// Bounds of all numbers that a tensor can hold.
-struct Interval {
-  double low = -INFINITY, high = INFINITY;
-};
-
-Interval intervalOf(const Value &value, unsigned depth);
-
-Interval joined(Interval a, Interval b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
-
-Interval within(Interval a, double low, double high) {
-  return {std::clamp(a.low, low, high), std::clamp(a.high, low, high)};
-}
-
-Interval ofConstant(const Value &value) {
-  constexpr size_t most = 1 << 16;
-  if (value.type != TensorType::FLOAT32 || value.sparsity() || value.payload().bytes().size() > most)
-    return {};
-  Interval all{INFINITY, -INFINITY};
-  llvm::ArrayRef<uint8_t> bytes = value.payload().bytes();
-  for (size_t at = 0; at + sizeof(float) <= bytes.size(); at += sizeof(float)) {
-    float number;
-    std::memcpy(&number, bytes.data() + at, sizeof(number));
-    if (std::isnan(number))
-      return {};
-    all = joined(all, {static_cast<double>(number), static_cast<double>(number)});
-  }
-  return all.low <= all.high ? all : Interval();
-}
-
-/// What an operator makes, but for its fused activation.
-Interval intervalOf(const Operator &op, unsigned depth) {
-  auto operand = [&](unsigned i) { return op.operand(i) ? intervalOf(*op.operand(i), depth + 1) : Interval(); };
-  switch (op.builtinMeant()) {
-  case Op::RELU:
-    return within(operand(0), 0, INFINITY);
-  case Op::RELU6:
-    return within(operand(0), 0, 6);
-  case Op::RELU_N1_TO_1:
-    return within(operand(0), -1, 1);
-  case Op::RELU_0_TO_1:
-    return within(operand(0), 0, 1);
-  case Op::MINIMUM: {
-    Interval a = operand(0), b = operand(1);
-    return {std::min(a.low, b.low), std::min(a.high, b.high)};
-  }
-  case Op::MAXIMUM: {
-    Interval a = operand(0), b = operand(1);
-    return {std::max(a.low, b.low), std::max(a.high, b.high)};
-  }
-  case Op::ABS:
-  case Op::SQUARE:
-  case Op::SQUARED_DIFFERENCE:
-  case Op::SQRT:
-  case Op::RSQRT:
-  case Op::EXP:
-    return {0, INFINITY};
-  case Op::LOGISTIC:
-  case Op::SOFTMAX:
-    return {0, 1};
-  case Op::TANH:
-  case Op::SIN:
-  case Op::COS:
-    return {-1, 1};
-  case Op::ADD: {
-    Interval a = operand(0), b = operand(1);
-    return {a.low + b.low, a.high + b.high};
-  }
-  case Op::MUL:
-  case Op::DIV: {
-    Interval a = operand(0), b = operand(1);
-    return a.low >= 0 && b.low >= 0 ? Interval{0, INFINITY} : Interval();
-  }
-  case Op::RESHAPE:
-  case Op::TRANSPOSE:
-  case Op::SQUEEZE:
-  case Op::EXPAND_DIMS:
-  case Op::SLICE:
-  case Op::STRIDED_SLICE:
-  case Op::TILE:
-  case Op::BROADCAST_TO:
-  case Op::UNPACK:
-  case Op::SPLIT_V:
-  case Op::GATHER:
-  case Op::MAX_POOL_2D:
-  case Op::AVERAGE_POOL_2D:
-  case Op::MEAN:
-  case Op::REDUCE_MAX:
-  case Op::REDUCE_MIN:
-  case Op::SPACE_TO_DEPTH:
-  case Op::DEPTH_TO_SPACE:
-    return operand(0);
-  case Op::SPLIT:
-    return operand(1);
-  case Op::SUM:
-    return operand(0).low >= 0 ? Interval{0, INFINITY} : Interval();
-  case Op::PAD:
-    return joined(operand(0), {0, 0});
-  case Op::CONCATENATION:
-  case Op::PACK: {
-    Interval all = operand(0);
-    for (unsigned i = 1; i < op.numOperands(); ++i)
-      all = joined(all, operand(i));
-    return all;
-  }
-  default:
-    return {};
-  }
-}
-
-Interval intervalOf(const Value &value, unsigned depth) {
-  constexpr unsigned deepest = 12; // each may ask two
-  if (value.isConstant())
-    return ofConstant(value);
-  const Operator *op = value.producer();
-  if (!op || depth > deepest || !isReal(value.type))
-    return {};
-  Interval made = intervalOf(*op, depth);
-  auto activation = activationOf(*op);
-  if (activation == circle::ActivationFunctionType::NONE || activation == circle::ActivationFunctionType::SIGN_BIT)
-    return made;
-  if (activation == circle::ActivationFunctionType::TANH)
-    return {-1, 1};
-  auto [low, high] = activationRange(activation);
-  return within(made, static_cast<double>(low), static_cast<double>(high));
-}
-
 /// Does what an operator computes before it chooses make one of its choices impossible?
 bool isImpossible(const Operator &op, const Choice &choice) {
   Interval of;
   if (choice.other == ~0u)
-    of = intervalOf(op, 0);
+    of = intervalOf(op);
   else if (op.operand(choice.other))
-    of = intervalOf(*op.operand(choice.other), 0);
+    of = intervalOf(*op.operand(choice.other));
   switch (choice.kind) {
   case Choice::Lower:
     return of.low >= choice.bound;
