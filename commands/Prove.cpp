@@ -212,10 +212,11 @@ private:
 
   /// A FAKE_QUANT of the source whose numbers the result stores as integers, or has read from such, rounds as these do.
   void eraseFakeRounding() {
-    auto isStored = [](const Value &value) {
+    auto isInteger = [](const Value &value) { return isRounded(value) && !eval::isFloat(value.type); };
+    auto isStored = [&](const Value &value) {
       const Operator *producer = value.producer();
       const Value *from = producer && producer->code == BuiltinOperator::DEQUANTIZE ? producer->operand(0) : nullptr;
-      return isRounded(value) || (from && isRounded(*from));
+      return isInteger(value) || (from && isInteger(*from));
     };
     llvm::DenseSet<uint32_t> stored;
     for (const auto &graph : result.subgraphs)

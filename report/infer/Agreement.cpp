@@ -171,8 +171,7 @@ private:
   }
   void signatures() {
     for (const Signature &now : result.signatures) {
-      auto was =
-          llvm::find_if(source.signatures, [&](const Signature &one) { return one.key == now.key; });
+      auto was = llvm::find_if(source.signatures, [&](const Signature &one) { return one.key == now.key; });
       if (source.signatures.empty())
         return;
       std::string name = "signature \"" + printable(now.key) + "\"";

@@ -29,7 +29,7 @@ struct InferCoverage {
   Count operators, tensors, constants;
   size_t flat = 0, related = 0, live = 0; ///< computed tensors: all one number; of the others, related, and all
   size_t kept = 0;                        ///< operators of which an earlier map said what still holds
-  size_t doubts = 0;                      ///< bounds, outputs and signatures that are not the source's, each with a note
+  size_t doubts = 0; ///< bounds, outputs and signatures that are not the source's, each with a note
   bool whole() const {
     auto isWhole = [](const Count &count) { return !count.unknown && count.related == count.all; };
     return !doubts && isWhole(operators) && isWhole(tensors) && isWhole(constants);
