@@ -5,6 +5,7 @@
 #include "eval/Relations.h"
 #include "ir/text/ExpressionText.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -80,11 +81,18 @@ public:
     auto found = values.find(id);
     return found == values.end() ? std::nullopt : of(*found->second);
   }
+  /// The operator that it is computed by; null: it is a constant, or none.
+  const DetachedOperator *maker(uint32_t id) const {
+    auto value = values.find(id);
+    auto found = value == values.end() ? makers.end() : makers.find(value->second);
+    return found == makers.end() ? nullptr : found->second.get();
+  }
 
 private:
   Calculator &calculator;
   std::map<uint32_t, const Value *> values;
   llvm::DenseMap<const Value *, Known> known;
+  std::map<const Value *, std::unique_ptr<DetachedOperator>> makers; ///< of those with one result
 
   Known of(const Value &wanted) {
     llvm::SmallVector<const Value *> stack{&wanted};
@@ -132,24 +140,28 @@ private:
       results.back().absent = !result;
     }
     std::string why;
-    auto payloads = calculator.run(DetachedOperator(op.code, operands, results, op.options, op.options2()), why);
+    auto made = std::make_unique<DetachedOperator>(op.code, operands, results, op.options, op.options2());
+    auto payloads = calculator.run(*made, why);
     for (unsigned i = 0; payloads && i < results.size(); ++i)
       if (op.result(i))
         known[op.result(i)] = tensorOf(*op.result(i), (*payloads)[i]);
+    if (payloads && results.size() == 1)
+      makers.try_emplace(op.result(0), std::move(made));
   }
 };
 
-/// Is it stored as something that holds less than a float?
+/// Is it stored as something that holds less than a float? Floats may carry scales, which say nothing.
 bool isRounded(const Value &value) {
-  return value.type == TensorType::FLOAT16 || (value.quantization && value.quantization->quantized());
+  return value.type == TensorType::FLOAT16 ||
+         (!eval::isFloat(value.type) && value.quantization && value.quantization->quantized());
 }
 
 class ConstantsProof {
 public:
   ConstantsProof(Related &related, Recipes &recipes, PayloadStore &store, std::deque<Buffer> &buffers,
                  FileProof::Constants &proof)
-      : result(*related.result.model), recipes(recipes), proof(proof), calculator(recipes, store),
-        source(*related.source.model, calculator), buffers(buffers) {}
+      : original(*related.source.model), result(*related.result.model), recipes(recipes), proof(proof),
+        calculator(recipes, store), source(*related.source.model, calculator), buffers(buffers) {}
 
   void run() {
     for (const auto &graph : source.model.subgraphs)
@@ -166,6 +178,7 @@ public:
   void eraseRounding() {
     if (sourceIsRounded)
       return;
+    eraseFakeRounding();
     for (const auto &graph : result.subgraphs)
       for (Value *value : graph->values) {
         auto known = before.find(value);
@@ -186,6 +199,7 @@ public:
   }
 
 private:
+  Model &original;
   Model &result;
   Recipes &recipes;
   FileProof::Constants &proof;
@@ -195,6 +209,28 @@ private:
   bool sourceIsRounded = false;                  ///< then the result's numbers are rounded as the source's are
   llvm::DenseMap<const Value *, Payload> before; ///< of constants that were rounded: the floats
   std::deque<Buffer> &buffers;
+
+  /// A FAKE_QUANT of the source whose numbers the result stores as integers, or has read from such, rounds as these do.
+  void eraseFakeRounding() {
+    auto isInteger = [](const Value &value) { return isRounded(value) && !eval::isFloat(value.type); };
+    auto isStored = [&](const Value &value) {
+      const Operator *producer = value.producer();
+      const Value *from = producer && producer->code == BuiltinOperator::DEQUANTIZE ? producer->operand(0) : nullptr;
+      return isInteger(value) || (from && isInteger(*from));
+    };
+    llvm::DenseSet<uint32_t> stored;
+    for (const auto &graph : result.subgraphs)
+      for (const Value *value : graph->values)
+        if (!value->isConstant() && isStored(*value))
+          for (const Relation &relation : value->relations)
+            stored.insert(relation.tensor);
+    for (const auto &graph : original.subgraphs)
+      for (Operator &op : graph->operators)
+        if (const Value *made = op.result(); op.code == BuiltinOperator::FAKE_QUANT && made)
+          for (const Relation &relation : made->relations)
+            if (relation.steps == 0 && stored.count(relation.tensor))
+              op.code = BuiltinOperator::QUANTIZE; // to floats, which changes nothing
+  }
 
   static std::string nameOf(const Value &value) {
     return "constant " + std::to_string(value.index) + " \"" + printable(value.name) + "\" of subgraph " +
@@ -220,12 +256,14 @@ private:
     case ConstantExpressions::Operand::Source:
       if (from.steps.empty()) {
         if (auto known = source.of(from.index))
-          compare(value, *known, nullptr, same);
+          compare(value, *known, source.maker(from.index), same);
         else
           untold("of a source tensor that depends on the inputs, or that no kernel computes");
         return;
       }
-      return express(value, expressionText(all, value), same);
+      if (std::string text = expressionText(all, value); !text.empty())
+        return express(value, text, same);
+      return untold("reshaped to a shape that the map does not tell, or in too many steps");
     case ConstantExpressions::Operand::Made:
       return express(value, all[from.index].text, computed);
     case ConstantExpressions::Operand::Given:

@@ -589,6 +589,42 @@ def ends(networks, folder, failed):
         failed("RESULT is written upon")
 
 
+def unseen(folder, failed):
+    """What no run on two inputs shows: bounds that never act there, outputs and signatures that are others."""
+    folder = Path(folder)
+    head = "origo 1\nmodel tflite version 3\n"
+    bounded = (head + "subgraph @main(%x: f32[1,4]) -> (%y) {{\n  %w: f32[4,4] = const seed 1 normal 0 0.3\n"
+               "  %f: f32[1,4] = FULLY_CONNECTED(%x, %w){}\n  %m: f32[] = const [50]\n{}}}\n")
+    minimum, tanh = "  %e: f32[1,4] = MINIMUM(%f, %m)\n  %y: f32[1,4] = TANH(%e)\n", "  %y: f32[1,4] = TANH(%f)\n"
+    six, relu = " {fused_activation_function=RELU6}", " {fused_activation_function=RELU}"
+    two = head + ("subgraph @main(%x: f32[1,4]) -> ({}) {{\n  %y: f32[1,4] = TANH(%x)\n  %z: f32[1,4] = NEG(%x)\n}}\n")
+    graph = ("subgraph @{}(%x: f32[1,4]) -> (%y) {{\n  %k: f32[4] = const [1,2,3,{}]\n  %y: f32[1,4] = MUL(%x, %k)\n}}\n"
+             'signature "{}" @{} inputs("x"=%x) outputs("y"=%y)\n')
+
+    def signed(first, second):
+        return head + graph.format("main", 4, first, "main") + graph.format("two", 7, second, "two")
+
+    sided = (head + "subgraph @main(%x: f32[1,4]) -> (%y) {{\n  %z: f32[] = const [100]\n  %a: i32[2] = const [0,1]\n"
+             "  %s: f32[] = SUM(%x, %a)\n  %g: bool[] = GREATER(%s, %z)\n  %t: f32[1,4] = TANH(%x)\n  %q: f32[1,4] = {}(%x)\n"
+             "  %y: f32[1,4] = SELECT_V2(%g, %q, %t)\n}}\n")
+    pairs = [("bound", bounded.format(six, tanh), bounded.format(relu, tanh), 'the bound of FULLY_CONNECTED "f" of the source'),
+             ("minimum", bounded.format("", minimum), bounded.format("", tanh), 'the bound of MINIMUM "e" of the source'),
+             ("new bound", bounded.format("", tanh), bounded.format("", minimum), ""),
+             ("outputs", two.format("%y, %z"), two.format("%y, %y"), 'output "z" of the source is none of the result'),
+             ("signatures", signed("a", "b"), signed("b", "a"), "is another graph in the source"),
+             ("side", sided.format("NEG"), sided.format("ABS"), ""),
+             ("outputs in another order", two.format("%y, %z"), two.format("%z, %y"), None)]
+    for what, before, after, says in pairs:
+        files = []
+        for name, text in (("before", before), ("after", after)):
+            (folder / f"{name}.origo").write_text(text)
+            files.append(folder / f"{name}.tflite")
+            run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", folder / f"{name}.origo", files[-1])
+        said = run(BIN / "origin-infer", "--source", files[0], "-o", folder / "unseen.json", files[1])
+        if said.returncode != (0 if says is None else 2) or (says or "") not in said.stderr:
+            failed(f"unseen {what}: exit {said.returncode}, {said.stdout}{said.stderr}")
+
+
 def edited(pair):
     """The result as a tool leaves it that keeps names and forgets maps: an operator is put in front of each output."""
     text = pair.folder / "text.origo"
@@ -728,6 +764,7 @@ def main():
             lies(folders[0], folder, failed)
             repaired(folders[0], folder, failed)
             ends(folders[0], folder, failed)
+            unseen(folder, failed)
             costs(folder, failed)
             two = [run(BIN / "origin-infer", "--source", folders[0] / "resnet_f32.tflite", "-o",
                        Path(folder) / "none.json", folders[0] / f"{name}.tflite") for name in ("bert_f32", "unet_f32")]

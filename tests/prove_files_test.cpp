@@ -185,6 +185,59 @@ TEST(ProveFiles, EqualBytesMeanOtherNumbersWithOtherScales) {
   }
 }
 
+/// What is right and was told to be wrong, or not to be understood.
+TEST(ProveFiles, WhatIsStoredInUnusualWays) {
+  const struct {
+    const char *what, *text, *quantizer, *verdict;
+  } cases[] = {
+      {"integers of the source that became floats", R"(subgraph @main(%x: f32[1,4]) -> (%c) {
+  %q: i8[3,4] q{scale=0.008, zero_point=0} = const [64, -114, 38, 13, 25, 25, -89, 114, -13, 51, 76, -38]
+  %w: f32[3,4] = DEQUANTIZE(%q)
+  %b: f32[3] = const [0.1, 0.2, 0.3]
+  %c: f32[1,3] = FULLY_CONNECTED(%x, %w, %b)
+}
+)",
+       "", "equal"},
+      {"a constant that a shuffle of channels was merged into", R"(subgraph @main(%x: f32[1?,4,4,6]) -> (%y, %z) {
+  %s: i32[5] = const [-1,4,4,2,3]
+  %a: f32[1?,4,4,2,3] = RESHAPE(%x, %s)
+  %p: i32[5] = const [0,1,2,4,3]
+  %b: f32[1?,4,4,3,2] = TRANSPOSE(%a, %p)
+  %t: i32[4] = const [-1,4,4,6]
+  %y: f32[1?,4,4,6] = RESHAPE(%b, %t)
+  %w: f32[5,1,1,6] = const seed 4 normal 0 1
+  %bias: f32[5] = const [0,0,0,0,1]
+  %z: f32[1?,4,4,5] = CONV_2D(%y, %w, %bias) {stride_w=1, stride_h=1}
+}
+)",
+       "", "undecided"},
+      {"floats with scales", R"(subgraph @main(%x: f32[1,4]) -> (%y) {
+  %s: f32[4] q{scale=0.5, zero_point=0} = const [0.5, 2, 1, 3]
+  %y: f32[1,4] = MUL(%x, %s)
+}
+)",
+       "", "equal"},
+      {"FAKE_QUANT that became the scales of integers", R"(subgraph @main(%x: f32[1,4]) -> (%y) {
+  %a: f32[1,4] = FAKE_QUANT(%x) {min=-1.0, max=1.0, num_bits=8}
+  %w: f32[3,4] = const [0.5,-0.9,0.3,0.1, 0.2,0.2,-0.7,0.9, -0.1,0.4,0.6,-0.3]
+  %q: f32[3,4] = FAKE_QUANT(%w) {min=-1.0, max=1.0, num_bits=8, narrow_range=true}
+  %b: f32[3] = const [0.1,0.2,0.3]
+  %c: f32[1,3] = FULLY_CONNECTED(%a, %q, %b)
+  %y: f32[1,3] = FAKE_QUANT(%c) {min=0.5, max=2.0, num_bits=8}
+}
+)",
+       "--scheme=int8", "equal"},
+  };
+  for (const auto &one : cases) {
+    SCOPED_TRACE(one.what);
+    Files files;
+    ASSERT_TRUE(files.makeOfText(one.text, one.quantizer));
+    auto proof = files.prove(files.related());
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), one.verdict) << llvm::join(proof->constants.wrong, "; ");
+  }
+}
+
 TEST(ProveFiles, OwnNetworks) {
   unsigned equal = 0;
   for (const char *name : {"mobilenet_v1", "mobilenet_v2", "resnet_preact", "transformer", "while"}) {

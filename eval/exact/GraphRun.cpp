@@ -1,5 +1,7 @@
 #include "eval/exact/GraphRun.h"
 
+#include "eval/exact/Choices.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace origo::eval::exact {
@@ -7,6 +9,8 @@ namespace origo::eval::exact {
 GraphRun::GraphRun(const Machine &machine, Variables &state, const Subgraph &graph, llvm::ArrayRef<Held> inputs,
                    bool leads)
     : graph(graph), machine(machine), state(state), leads(leads) {
+  if (machine.choices)
+    machine.choices->ran.insert(&graph);
   for (const Operator &op : graph.operators) {
     order.push_back(&op);
     for (const Use &use : op.operands())
@@ -63,9 +67,12 @@ llvm::Expected<const Operator *> GraphRun::step() {
       if (llvm::Error error = machine.settle(operands.back()))
         return error;
   }
+  machine.math.choices = 0;
   auto results = compute(op, operands);
   if (!results)
     return results.takeError();
+  if (machine.choices)
+    machine.choices->add(machine.math, op, operands, *results);
   for (unsigned i = 0; i < results->size(); ++i)
     if (const Value *value = op.result(i)) {
       (*results)[i].tensor.value = value;

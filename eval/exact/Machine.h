@@ -35,6 +35,8 @@ struct Held {
   llvm::MutableArrayRef<Number> numbers() { return block->numbers; }
 };
 
+class Choices;
+
 /// A number in constants that stands for a quotient, as rewrites have taken it (docs/proof.md).
 struct Meaning {
   double number, numerator, denominator;
@@ -54,6 +56,7 @@ public:
       : math(math), limits(limits), recipes(recipes), meanings(meanings), live(std::make_shared<uint64_t>(0)) {}
   const Arithmetic &math;
   const Limits limits;
+  Choices *choices = nullptr; ///< where what operators choose is noted
 
   /// Room for a tensor that stands for `value`.
   llvm::Expected<Held> make(const Value &value, TensorType type, llvm::ArrayRef<int32_t> shape) const;

@@ -258,11 +258,11 @@ Order Arithmetic::compare(const Number &a, const Number &b) const {
   ++decided;
   if (a.image == b.image)
     return Order::Same;
-  if (a.isInfinite() && b.isInfinite())
-    return a.value < b.value ? Order::Less : Order::Greater;
-  double far = a.value - b.value, bound = a.error + b.error;
-  if (std::fabs(far) > bound + unit * std::fabs(far))
+  double far = a.isInfinite() && b.isInfinite() ? a.value : a.value - b.value, bound = a.error + b.error;
+  if (std::fabs(far) > bound + unit * std::fabs(far) || (a.isInfinite() && b.isInfinite())) {
+    choices |= far < 0 ? Less : Greater;
     return far < 0 ? Order::Less : Order::Greater;
+  }
   ++undecided;
   return Order::Unknown;
 }
@@ -271,7 +271,10 @@ Number Arithmetic::chosen(const Number &a, const Number &b, Order wanted) const 
   Order order = compare(a, b);
   if (order == Order::Unknown)
     return doubtful((a.value > b.value) == (wanted == Order::Greater) ? a : b);
-  return order == wanted || order == Order::Same ? a : b;
+  bool first = order == wanted;
+  if (order != Order::Same)
+    choices |= wanted == Order::Greater ? (first ? LargerFirst : LargerSecond) : (first ? SmallerFirst : SmallerSecond);
+  return first || order == Order::Same ? a : b;
 }
 
 Number Arithmetic::rounded(const Number &a, double (*rounds)(double)) const {

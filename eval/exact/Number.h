@@ -118,6 +118,9 @@ public:
   };
 
   mutable uint64_t decided = 0, undecided = 0, undefinedCount = 0, symbols = 0;
+  /// What orders have decided since somebody has set it to 0; of equal numbers nothing is chosen.
+  enum : uint8_t { LargerFirst = 1, LargerSecond = 2, SmallerFirst = 4, SmallerSecond = 8, Less = 16, Greater = 32 };
+  mutable uint8_t choices = 0;
 
 private:
   using wideType = unsigned __int128;

@@ -1,16 +1,14 @@
 #include "eval/exact/Prove.h"
 
 #include "eval/RandomInput.h"
-#include "eval/Relations.h"
-#include "eval/exact/GraphRun.h"
+#include "eval/exact/SideBySide.h"
+#include "eval/exact/Unseen.h"
 #include "ir/ConstantExpressions.h"
-#include "schema/TensorTypes.h"
+#include "ir/Printable.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <cstring>
 
 namespace origo::eval {
 
@@ -18,313 +16,13 @@ using namespace exact;
 
 namespace {
 
-/// What exact arithmetic says of two tensors; the worst of several runs stays.
-struct Judged {
-  enum Kind : uint8_t { Equal, Assumed, Undecided, Different } kind = Equal;
-  std::string text = {};
-  std::string function = {}; ///< Equal: an operator without a kernel is behind it
-
-  void add(Judged other) {
-    if (other.kind > kind)
-      *this = std::move(other);
-  }
-};
-
-std::string indexText(size_t element, llvm::ArrayRef<int32_t> shape) {
-  Shape index(shape.size());
-  for (size_t axis = shape.size(); axis-- > 0; element /= shape[axis])
-    index[axis] = static_cast<int32_t>(element % shape[axis]);
-  return shapeText(index);
-}
-
-/// Element i of `have` should be element from(i) of `want`; −1: anything.
-class Comparer {
-public:
-  Comparer(const Held &want, const Way &way, const Held &have) : want(want), way(way), have(have) {}
-
-  Judged compare() const {
-    if (want.isUnknown() || have.isUnknown()) {
-      if (want.tensor.type == have.tensor.type && want.symbol && want.symbol == have.symbol)
-        return {};
-      return {Judged::Undecided, "what is not numbers"};
-    }
-    if (want.isReal() != have.isReal() || (!want.isReal() && want.tensor.type != have.tensor.type))
-      return {Judged::Undecided, "stored as another type"};
-    if (way.straight && want.tensor.count() != have.tensor.count())
-      return {Judged::Different, "has another shape"};
-    Judged judged = want.isReal() ? numbers() : bytes();
-    // Of what is behind an operator without a kernel is known that it is the same for the same.
-    const std::string &name = have.opaque.empty() ? want.opaque : have.opaque;
-    if (name.empty())
-      return judged;
-    if (judged.kind == Judged::Equal && want.isSymbolic && have.isSymbolic && want.symbol == have.symbol)
-      return {Judged::Equal, "", name};
-    return {Judged::Undecided, name.find(' ') == std::string::npos ? name + " has no exact kernel" : name};
-  }
-  int64_t from(size_t i) const { return way.straight ? static_cast<int64_t>(i) : way.from[i]; }
-
-private:
-  const Held &want;
-  const Way &way;
-  const Held &have;
-
-  Judged numbers() const {
-    enum { Fine, ByFunctions, Near, Off } worst = Fine;
-    size_t off = 0, first = 0, all = have.numbers().size();
-    for (size_t i = 0; i < all; ++i) {
-      if (from(i) < 0)
-        continue;
-      const Number &a = want.numbers()[from(i)], &b = have.numbers()[i];
-      double far = std::fabs(a.value - b.value), bound = a.error + b.error;
-      bool sameValue = !(far > bound) || a.value == b.value;
-      if (a.image == b.image && sameValue)
-        continue;
-      if (a.isDoubtful() || b.isDoubtful()) {
-        worst = std::max(worst, Near);
-        continue;
-      }
-      // An identity of functions that are symbols here, such as log(eˣ) = x. The doubles have 53 bits; bounds may be
-      // wide where a step began with a small number beside large ones.
-      constexpr double tight = 1e-9, lastDigits = 1e-12;
-      if (a.image != b.image && (have.usesFunctions || want.usesFunctions) && sameValue &&
-          (bound <= tight * std::fabs(a.value) || far <= lastDigits * std::fabs(a.value))) {
-        worst = std::max(worst, ByFunctions);
-        continue;
-      }
-      worst = Off;
-      if (off++ == 0)
-        first = i;
-    }
-    switch (worst) {
-    case Fine:
-      return {};
-    case ByFunctions:
-      return {Judged::Assumed, ""};
-    case Near:
-      return {Judged::Undecided, "a comparison that the doubles do not decide"};
-    case Off:
-      break;
-    }
-    std::string text;
-    llvm::raw_string_ostream os(text);
-    os << off << " of " << all << " numbers are others, the first at " << indexText(first, have.tensor.shape) << ": "
-       << llvm::format("%.17g instead of %.17g", have.numbers()[first].value, want.numbers()[from(first)].value);
-    return {Judged::Different, std::move(text)};
-  }
-
-  Judged bytes() const {
-    auto bits = bitsPerElement(have.tensor.type);
-    bool equal = true;
-    size_t first = 0;
-    llvm::ArrayRef<uint8_t> a = want.block->bytes, b = have.block->bytes;
-    if (!bits || *bits % 8) {
-      if (!way.straight)
-        return {Judged::Undecided, "elements that share bytes are moved"};
-      equal = a == b;
-    } else {
-      size_t size = *bits / 8;
-      for (size_t i = 0; equal && i < b.size() / size; ++i)
-        if (from(i) >= 0 && std::memcmp(a.data() + from(i) * size, b.data() + i * size, size) != 0) {
-          equal = false;
-          first = i;
-        }
-    }
-    if (equal)
-      return {};
-    if (want.doubtful || have.doubtful)
-      return {Judged::Undecided, "a comparison that the doubles do not decide"};
-    return {Judged::Different, "other integers, the first at " + indexText(first, have.tensor.shape)};
-  }
-};
-
-/// One run of both models, side by side.
-class SideBySide {
-public:
-  SideBySide(const Machine &source, const Machine &result, const Model &after,
-             const std::map<uint32_t, const Value *> &sources, const Subgraph &before, const Subgraph &now,
-             llvm::ArrayRef<Held> inputs)
-      : after(after), sources(sources), machine(source), was(source), is(result),
-        left(source, was, before, inputs, true), right(result, is, now, inputs, false) {}
-
-  using Key = std::pair<const Value *, size_t>; ///< a relation of the value; others: it is an output, or left behind
-  /// In the order in which they were found.
-  std::vector<std::pair<Key, Judged>> judged;
-
-  llvm::Error run() {
-    auto isHere = [&](const Value &value) { return value.subgraph() == &left.graph; };
-    for (const Operator &op : right.graph.operators)
-      for (const Value *result : op.results())
-        if (result)
-          for (const Relation &relation : result->relations)
-            if (const Value *source = sourceOf(relation); source && isHere(*source))
-              left.keep(*source);
-    for (const Value *output : right.graph.outputs)
-      right.keep(*output);
-    for (;;) {
-      auto op = right.step();
-      if (!op)
-        return op.takeError();
-      if (!*op)
-        break;
-      for (const Value *result : (*op)->results())
-        if (result)
-          if (llvm::Error error = judge(*result))
-            return error;
-    }
-    return judgeOutputs();
-  }
-
-private:
-  const Model &after;
-  const std::map<uint32_t, const Value *> &sources;
-  const Machine &machine;
-  Variables was, is;
-  GraphRun left, right;
-  llvm::DenseMap<const Value *, Held> unled; ///< outputs, as they were before they were led
-
-  const Value *sourceOf(const Relation &relation) const {
-    auto known = sources.find(relation.tensor);
-    return known == sources.end() ? nullptr : known->second;
-  }
-
-  llvm::Error judge(const Value &value) {
-    auto have = right.find(value);
-    if (!have || !*have)
-      return have.takeError();
-    if (value.isGraphOutput())
-      unled[&value] = *have;
-    const Operator *producer = value.producer();
-    bool moves = producer && producer->info() && producer->info()->has(Trait::DataMovement);
-    // Of several, which were computed of each other, the last one leads.
-    int32_t latest = -2;
-    std::optional<Held> lead;
-    for (auto [k, relation] : llvm::enumerate(value.relations)) {
-      const Value *source = sourceOf(relation);
-      if (!source)
-        continue;
-      bool here = source->subgraph() == &left.graph;
-      auto want = left.until(*source);
-      if (!want)
-        return want.takeError();
-      if (*want) {
-        auto way = wayAlong(want->tensor, after.steps.get(relation.steps), have->tensor);
-        // What a relation calculates is judged by what comes of it.
-        if (way && way->scale.empty()) {
-          Comparer comparer(*want, *way, *have);
-          judged.push_back({{&value, k}, comparer.compare()});
-          int32_t produced = after.sourceGraph.producer(relation.tensor);
-          if (!moves && produced > latest && want->isReal() == have->isReal() &&
-              (want->isReal() || want->tensor.type == have->tensor.type)) {
-            Held settled = *want;
-            if (llvm::Error error = machine.settle(settled))
-              return error;
-            if (auto led = ledBy(settled, comparer, *have)) {
-              lead = std::move(led);
-              latest = produced;
-              // Both go on from here with the same numbers, wherever these come from.
-              if (!source->isGraphOutput()) {
-                Held begun = *want;
-                begun.usesFunctions = false;
-                begun.opaque.clear();
-                left.replace(*source, std::move(begun));
-              }
-            }
-          }
-        }
-      }
-      if (here)
-        left.release(*source);
-    }
-    if (lead)
-      right.replace(value, std::move(*lead));
-    return llvm::Error::success();
-  }
-
-  /// The source's elements where the relation says which; none: it does not say all.
-  static std::optional<Held> ledBy(const Held &want, const Comparer &comparer, const Held &have) {
-    size_t count = static_cast<size_t>(have.tensor.count());
-    for (size_t i = 0; i < count; ++i)
-      if (int64_t from = comparer.from(i); from < 0 || from >= want.tensor.count())
-        return std::nullopt;
-    Held led = have;
-    led.block = std::make_shared<Held::Block>(*have.block); // what it holds itself is compared with outputs, too
-    led.tensor.storage = led.isReal()
-                             ? llvm::MutableArrayRef<uint8_t>(reinterpret_cast<uint8_t *>(led.block->numbers.data()),
-                                                              led.block->numbers.size() * sizeof(Number))
-                             : llvm::MutableArrayRef<uint8_t>(led.block->bytes);
-    led.doubtful = want.doubtful;
-    led.usesFunctions = false;
-    led.opaque.clear();
-    led.symbol = want.symbol;
-    auto bits = bitsPerElement(have.tensor.type).value_or(1);
-    if (have.isUnknown() || want.isUnknown())
-      return std::nullopt;
-    if (!have.isReal() && bits % 8)
-      return std::nullopt;
-    for (size_t i = 0; i < count; ++i) {
-      int64_t from = comparer.from(i);
-      if (have.isReal())
-        led.numbers()[i] = want.numbers()[from];
-      else
-        std::memcpy(led.block->bytes.data() + i * (bits / 8), want.block->bytes.data() + from * (bits / 8), bits / 8);
-    }
-    return led;
-  }
-
-  llvm::Error judgeOutputs() {
-    if (left.graph.outputs.size() != right.graph.outputs.size())
-      return makeError("the number of outputs has changed");
-    auto all = left.outputs();
-    if (!all)
-      return all.takeError();
-    for (auto [want, value] : llvm::zip(*all, right.graph.outputs)) {
-      auto known = unled.find(value);
-      auto have = known != unled.end() ? llvm::Expected<Held>(known->second) : right.find(*value);
-      if (!have)
-        return have.takeError();
-      if (!want || !*have)
-        judged.push_back({{value, ~size_t(0)}, {Judged::Undecided, "an output that no operator computes"}});
-      else if (llvm::ArrayRef(want.tensor.shape) != llvm::ArrayRef(have->tensor.shape))
-        judged.push_back({{value, ~size_t(0)}, {Judged::Different, "has another shape"}});
-      else
-        judged.push_back({{value, ~size_t(0)}, Comparer(want, Way(), *have).compare()});
-    }
-    return judgeState();
-  }
-
-  /// What both leave in variables for the next run.
-  llvm::Error judgeState() {
-    for (const auto &graph : after.subgraphs)
-      for (const Value *value : graph->values)
-        for (auto [k, relation] : llvm::enumerate(value->relations)) {
-          const Value *source = sourceOf(relation);
-          if (!value->isVariable || !source || !source->isVariable || relation.steps != 0)
-            continue;
-          auto want = was.variable(*source), have = is.variable(*value);
-          if (!want || !have)
-            return llvm::joinErrors(want ? llvm::Error::success() : want.takeError(),
-                                    have ? llvm::Error::success() : have.takeError());
-          judged.push_back({{value, k}, Comparer(*want, Way(), *have).compare()});
-        }
-    constexpr size_t leftBehind = ~size_t(0) - 1;
-    for (const auto &[symbol, have] : is.resources) {
-      auto want = was.resources.find(symbol);
-      judged.push_back({{have.handle, leftBehind},
-                        want == was.resources.end() ? Judged{Judged::Different, "is assigned, which it was not"}
-                                                    : Comparer(want->second.held, Way(), have.held).compare()});
-    }
-    for (const auto &[symbol, want] : was.resources)
-      if (!is.resources.count(symbol))
-        judged.push_back({{want.handle, leftBehind}, {Judged::Different, "is not assigned any more"}});
-    return llvm::Error::success();
-  }
-};
-
 /// What inputs are drawn by.
 struct Draw {
+  enum Sign : uint8_t { Any, Positive, Negative };
   uint64_t seed;
   double size; ///< of every other number
-  bool anySign = true;
+  Sign sign = Any;
+  bool allOfSize = false; ///< of the others, too
 };
 
 /// Numbers at random, with all 53 bits of doubles, or integers as every engine is given them.
@@ -351,9 +49,11 @@ llvm::Expected<Held> randomHeld(const Machine &machine, const Value &value, unsi
   const Arithmetic drawn = Arithmetic::mersenne(draw.seed);
   for (auto [i, number] : llvm::enumerate(held->numbers())) {
     uint64_t bits = drawn.symbol(Function::Opaque, position, i, 0, 0).image;
-    double wide = bits & 1 ? draw.size : 12; // beyond every bound that activations have
+    double wide = bits & 1 || draw.allOfSize ? draw.size : 12; // beyond every bound that activations have
     double any = wide * (std::ldexp(static_cast<double>(bits >> 8), -52) - 1);
-    number = machine.math.of(draw.anySign ? any : std::fabs(any));
+    number = machine.math.of(draw.sign == Draw::Any        ? any
+                             : draw.sign == Draw::Positive ? std::fabs(any)
+                                                           : -std::fabs(any));
   }
   return held;
 }
@@ -398,6 +98,7 @@ llvm::Expected<std::vector<std::pair<SideBySide::Key, Judged>>>
 compareOnce(const Machine &source, const Machine &result, const Model &after,
             const std::map<uint32_t, const Value *> &sources, const Subgraph &was, const Subgraph &is, Draw draw) {
   constexpr unsigned most = 8;
+  const Choices left = *source.choices, right = *result.choices;
   for (unsigned attempt = 1;; ++attempt) {
     auto inputs = randomInputs(source, was, draw);
     if (!inputs)
@@ -406,10 +107,13 @@ compareOnce(const Machine &source, const Machine &result, const Model &after,
     llvm::Error error = both.run();
     if (!error)
       return std::move(both.judged);
-    if (attempt == most || !refuses(source, was, *inputs))
+    const bool isRefused = refuses(source, was, *inputs);
+    *source.choices = left; // what was seen and not compared is not seen
+    *result.choices = right;
+    if (attempt == most || !isRefused)
       return error;
     llvm::consumeError(std::move(error));
-    draw = {draw.seed + (uint64_t(1) << 32), draw.size, false};
+    draw = {draw.seed + (uint64_t(1) << 32), draw.size, Draw::Positive, draw.allOfSize};
   }
 }
 
@@ -425,9 +129,8 @@ std::string textOf(const ConstantExpressions::Assumption &one) {
 }
 
 /// The graphs that are called from outside, of both models.
-std::vector<std::pair<const Subgraph *, const Subgraph *>> entriesOf(const Model &before, const Model &after) {
-  std::vector<std::pair<const Subgraph *, const Subgraph *>> entries{
-      {before.subgraphs.front().get(), after.subgraphs.front().get()}};
+std::vector<Bodies> entriesOf(const Model &before, const Model &after) {
+  std::vector<Bodies> entries{{before.subgraphs.front().get(), after.subgraphs.front().get()}};
   for (const Signature &was : before.signatures)
     for (const Signature &is : after.signatures)
       if (was.key == is.key && was.subgraph && is.subgraph &&
@@ -436,35 +139,69 @@ std::vector<std::pair<const Subgraph *, const Subgraph *>> entriesOf(const Model
   return entries;
 }
 
-} // namespace
+/// Proves two models equal.
+class Proving {
+public:
+  Proving(const Model &before, const Model &after, const Recipes &recipes, const ProveOptions &options)
+      : before(before), after(after), recipes(recipes), options(options) {
+    for (const auto &graph : before.subgraphs)
+      for (const Value *value : graph->values)
+        for (const Relation &relation : value->relations)
+          if (relation.steps == 0)
+            sources.try_emplace(relation.tensor, value);
+    proof.seed = options.seed;
+    if (after.expressions)
+      for (const ConstantExpressions::Assumption &one : after.expressions->assumptions()) {
+        meanings.push_back({one.number, one.numerator, one.denominator});
+        proof.assumptions.push_back(textOf(one));
+      }
+  }
 
-llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recipes &recipes,
-                            const ProveOptions &options) {
-  std::map<uint32_t, const Value *> sources;
-  for (const auto &graph : before.subgraphs)
-    for (const Value *value : graph->values)
-      for (const Relation &relation : value->relations)
-        if (relation.steps == 0)
-          sources.try_emplace(relation.tensor, value);
-  Proof proof;
-  proof.seed = options.seed;
-  std::vector<Meaning> meanings;
-  if (after.expressions)
-    for (const ConstantExpressions::Assumption &one : after.expressions->assumptions()) {
-      meanings.push_back({one.number, one.numerator, one.denominator});
-      proof.assumptions.push_back(textOf(one));
+  llvm::Expected<Proof> run() {
+    const double sizes[] = {0.5, 2}; // of every other number
+    for (unsigned number = 0; number < 2; ++number) {
+      uint64_t seed = options.seed * 2 + number;
+      const Arithmetic math = number ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
+      if (llvm::Error error = compare(math, {seed, sizes[number]}))
+        return error;
+      proof.primes.push_back(math.prime());
+      proof.comparisons += math.decided;
+      proof.nearComparisons += math.undecided;
+      proof.divisionsByZero += math.undefinedCount;
     }
+    if (order.empty())
+      return makeError("nothing of the model could be compared");
+    lookFurther();
+    count();
+    return std::move(proof);
+  }
+
+private:
+  const Model &before, &after;
+  const Recipes &recipes;
+  const ProveOptions &options;
+  std::map<uint32_t, const Value *> sources;
+  std::vector<Meaning> meanings;
+  Proof proof;
   std::vector<SideBySide::Key> order;
   std::map<SideBySide::Key, Judged> worst;
-  const double sizes[] = {0.5, 2}; // of every other number
-  for (unsigned run = 0; run < 2; ++run) {
-    uint64_t seed = options.seed * 2 + run;
-    const Arithmetic math = run ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
+  Choices was, is; ///< of both models
+  std::vector<std::string> unseen;
+
+  /// Both, each from these graphs on.
+  llvm::Expected<std::vector<std::pair<SideBySide::Key, Judged>>> compareBodies(const Arithmetic &math, Bodies bodies,
+                                                                                const Draw &draw) {
     Machine source(math, nullptr, options.limits, meanings), result(math, &recipes, options.limits, meanings);
-    for (auto [was, is] : entriesOf(before, after)) {
-      if (llvm::Error error = checkInputs(*was, *is))
-        return error;
-      auto all = compareOnce(source, result, after, sources, *was, *is, {seed, sizes[run]});
+    source.choices = &was;
+    result.choices = &is;
+    if (llvm::Error error = checkInputs(*bodies.first, *bodies.second))
+      return error;
+    return compareOnce(source, result, after, sources, *bodies.first, *bodies.second, draw);
+  }
+
+  llvm::Error compare(const Arithmetic &math, const Draw &draw) {
+    for (const Bodies &entry : entriesOf(before, after)) {
+      auto all = compareBodies(math, entry, draw);
       if (!all)
         return all.takeError();
       for (auto &[key, judged] : *all) {
@@ -475,37 +212,108 @@ llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recip
           known->second.add(judged);
       }
     }
-    proof.primes.push_back(math.prime());
-    proof.comparisons += math.decided;
-    proof.nearComparisons += math.undecided;
-    proof.divisionsByZero += math.undefinedCount;
+    return llvm::Error::success();
   }
-  if (order.empty())
-    return makeError("nothing of the model could be compared");
-  for (const SideBySide::Key &key : order) {
-    const Judged &judged = worst.at(key);
-    switch (judged.kind) {
-    case Judged::Equal:
-      ++proof.equal;
-      if (!judged.function.empty())
-        ++proof.functions[judged.function];
-      break;
-    case Judged::Assumed:
-      ++proof.assumed;
-      break;
-    case Judged::Undecided:
-      ++proof.undecided[judged.text];
-      break;
-    case Judged::Different: {
-      std::optional<uint32_t> id;
-      if (key.second < key.first->relations.size())
-        id = key.first->relations[key.second].tensor;
-      proof.different.push_back({key.first, id, judged.text});
-      break;
-    }
+
+  /// Where what was never chosen may hide what is not equal: other inputs, by which it may be chosen. Of these only is
+  /// known what is unequal: they are beyond what models are made for.
+  void lookFurther() {
+    unseen = whatIsUnseen();
+    const Draw draws[] = {{0, 100}, {0, 1e4}, {0, 1e4, Draw::Positive}, {0, 1e4, Draw::Negative}, {0, 0.01}};
+    for (uint64_t number = 2; Draw draw : draws) {
+      if (unseen.empty())
+        return;
+      draw.seed = options.seed * 2 + (number++ << 33);
+      draw.allOfSize = true;
+      const Arithmetic math = Arithmetic::mersenne(draw.seed);
+      for (const Bodies &entry : entriesOf(before, after)) {
+        auto all = compareBodies(math, entry, draw);
+        if (!all) {
+          llvm::consumeError(all.takeError());
+          continue;
+        }
+        for (auto &[key, judged] : *all)
+          if (auto known = worst.find(key); known != worst.end() && judged.kind == Judged::Different)
+            known->second.add(judged);
+      }
+      unseen = whatIsUnseen();
     }
   }
-  return proof;
+
+  /// Graphs that were not run are run by themselves: where they are equal for any operands, nothing can hide there.
+  std::vector<std::string> whatIsUnseen() {
+    const Choices wasCalled = was, isCalled = is;
+    std::vector<std::string> texts;
+    for (;;) {
+      auto bodies = neverRun({before, was}, {after, is}, sources);
+      if (bodies.empty())
+        break;
+      for (const Bodies &pair : bodies) {
+        if (!areEqual(pair))
+          texts.push_back("subgraph \"" + printable(pair.second->name) +
+                          "\" never ran, and is not equal to that of the source by itself");
+        was.ran.insert(pair.first);
+        is.ran.insert(pair.second);
+      }
+    }
+    llvm::append_range(texts, neverChosen({before, was}, {after, is}));
+    if (!texts.empty()) { // by themselves is not as they are called
+      was = wasCalled;
+      is = isCalled;
+    }
+    return texts;
+  }
+
+  bool areEqual(const Bodies &bodies) {
+    for (unsigned number = 0; number < 2; ++number) {
+      uint64_t seed = options.seed * 2 + number;
+      const Arithmetic math = number ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
+      auto all = compareBodies(math, bodies, {seed, 2});
+      if (!all) {
+        llvm::consumeError(all.takeError());
+        return false;
+      }
+      for (const auto &[key, judged] : *all)
+        if (judged.kind == Judged::Undecided || judged.kind == Judged::Different)
+          return false;
+    }
+    return true;
+  }
+
+  void count() {
+    for (const std::string &text : unseen)
+      ++proof.undecided[text];
+    for (const SideBySide::Key &key : order) {
+      const Judged &judged = worst.at(key);
+      switch (judged.kind) {
+      case Judged::Equal:
+        ++proof.equal;
+        if (!judged.function.empty())
+          ++proof.functions[judged.function];
+        break;
+      case Judged::Assumed:
+        ++proof.assumed;
+        break;
+      case Judged::Undecided:
+        ++proof.undecided[judged.text];
+        break;
+      case Judged::Different: {
+        std::optional<uint32_t> id;
+        if (key.second < key.first->relations.size())
+          id = key.first->relations[key.second].tensor;
+        proof.different.push_back({key.first, id, judged.text});
+        break;
+      }
+      }
+    }
+  }
+};
+
+} // namespace
+
+llvm::Expected<Proof> prove(const Model &before, const Model &after, const Recipes &recipes,
+                            const ProveOptions &options) {
+  return Proving(before, after, recipes, options).run();
 }
 
 } // namespace origo::eval

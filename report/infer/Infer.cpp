@@ -208,6 +208,7 @@ static llvm::Expected<Inferred> inferInOrder(Imported &source, const ModelView &
     map.target.inferred += "; " + std::to_string(made.coverage.kept) + " operators as an earlier map says";
   if (made.first)
     made.first->sourceOperator += static_cast<int32_t>(map.source.subgraphs[made.first->subgraph].firstOperator);
+  compareUnseen(*source.model, *result.model, made);
   return made;
 }
 

@@ -29,7 +29,11 @@ struct InferCoverage {
   Count operators, tensors, constants;
   size_t flat = 0, related = 0, live = 0; ///< computed tensors: all one number; of the others, related, and all
   size_t kept = 0;                        ///< operators of which an earlier map said what still holds
-  bool whole() const { return !operators.unknown && !tensors.unknown && !constants.unknown; }
+  size_t doubts = 0; ///< bounds, outputs and signatures that are not the source's, each with a note
+  bool whole() const {
+    auto isWhole = [](const Count &count) { return !count.unknown && count.related == count.all; };
+    return !doubts && isWhole(operators) && isWhole(tensors) && isWhole(constants);
+  }
 };
 
 /// An operator of the result that computes something else than the source, from the source's own numbers.
@@ -64,6 +68,9 @@ struct Inferred {
 /// the models; their names are for the map. An error: they are not related.
 llvm::Expected<Inferred> infer(Imported &source, const origin::ModelView &sourceFile, Imported &result,
                                const origin::ModelView &resultFile, const InferOptions &options = {});
+
+/// Notes what runs do not show: bounds of operators, outputs and signatures that are not the source's.
+void compareUnseen(const Model &source, const Model &result, Inferred &made);
 
 /// How much was found in one line, and in another one what computes something else.
 std::string summaryOf(const Inferred &made);
