@@ -5,6 +5,7 @@
 #include "ir/Activation.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cstring>
 
@@ -103,6 +104,9 @@ Interval intervalOf(const Operator &op, unsigned depth) {
     return joined(operand(0), {0, 0});
   case Op::CONCATENATION:
   case Op::PACK: {
+    if (op.numOperands() == 0)
+      return {};
+    depth += llvm::Log2_32_Ceil(op.numOperands() + 1) - 1; // as that many operators of two
     Interval all = operand(0);
     for (unsigned i = 1; i < op.numOperands(); ++i)
       all = joined(all, operand(i));
