@@ -480,7 +480,7 @@ def dropped(networks, folder, failed):
             said = json.loads(next(line for line in pair.said.splitlines() if line.startswith("{")))
             model = Model(pair.forgotten)
             readers = [op for op, results in enumerate(model.results) if any(model.tensors[k].name in users for k in results)]
-            if pair.status == 0:
+            if "differs" not in said and not any(said[of]["unknown"] for of in ("operators", "tensors", "constants")):
                 print(f"dropped {name} {seed} {at[3]}: nothing comes of it")
                 continue
             drawn += 1
