@@ -105,7 +105,7 @@ std::string textOf(const Operator &op, const Choice &choice, bool ofSource) {
 /// The choices of one model that the other one has not: those of the same numbers, or as many with the same bound.
 class Unmatched {
 public:
-  Unmatched(const Looked &model, const Looked &other, bool ofSource) : model(model), reach(model.model), other(other) {
+  Unmatched(const Looked &model, const Looked &other, bool ofSource) : reach(model.model) {
     const Reach there(other.model);
     for (const auto &[op, site] : other.choices.sites)
       for (const Choice &choice : site.choices) {
@@ -131,9 +131,7 @@ public:
   std::vector<std::string> texts;
 
 private:
-  const Looked &model;
   const Reach reach;
-  const Looked &other;
   std::set<std::tuple<int, uint64_t, uint64_t>> exact, taken;
   std::map<std::pair<int, uint64_t>, int> left; ///< of the other one, besides those that are taken
 

@@ -463,8 +463,8 @@ int run(unsigned each, llvm::StringRef onlyModel, llvm::StringRef onlyKind) {
   }
   // Of operators that are one now, laws see whether the one claims what lies around it, not each of what was between.
   llvm::outs() << "models: " << lawless << " of " << lawful << " lost or swapped parents and rows are seen by no law\n";
-  if (lawless * 24 > lawful) {
-    llvm::errs() << "more than one in 24 lost or swapped parents and rows is seen by no law\n";
+  if (lawless * 22 > lawful) {
+    llvm::errs() << "more than one in 22 lost or swapped parents and rows is seen by no law\n";
     ++failures;
   }
   if (total.equivalent * 5 > total.made) {
