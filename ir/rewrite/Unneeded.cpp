@@ -95,22 +95,6 @@ static bool isEmptyPart(const Operator &op, unsigned position) {
   return op.code == Op::CONCATENATION && isStatic(value) && value->elementCount() == 0;
 }
 
-/// x − (x − q): neither difference needs x.
-static bool isTakenAwayTwice(const Operator &op, unsigned position, llvm::ArrayRef<Operator *> consumed) {
-  auto isDifference = [&](const Operator *of) {
-    return of && of->code == Op::SUB && of->numOperands() == 2 && activationOf(*of) == Activation::NONE &&
-           llvm::is_contained(consumed, of);
-  };
-  if (position != 0 || !isDifference(&op))
-    return false;
-  auto takesAway = [&](const Operator &outer, const Operator *inner) {
-    return isDifference(&outer) && isDifference(inner) && outer.operand(0) == inner->operand(0) &&
-           outer.operand(1) == inner->result();
-  };
-  return takesAway(op, op.operand(1) ? op.operand(1)->producer() : nullptr) ||
-         llvm::any_of(consumed, [&](const Operator *outer) { return takesAway(*outer, &op); });
-}
-
 /// x + (q − x): neither the sum nor the difference needs x.
 bool Build::isTakenAway(const Operator &op, unsigned position) const {
   const Value *x = op.operand(position);
@@ -166,7 +150,7 @@ std::optional<UnneededReason> Build::whyUnneeded(const Operator &op, unsigned po
     return UnneededReason::BranchNotTaken;
   if (isNotInSlice(op, position))
     return UnneededReason::NotInSlice;
-  if (isTakenAway(op, position) || isTakenAwayTwice(op, position, consumed))
+  if (isTakenAway(op, position))
     return UnneededReason::TakenAway;
   return std::nullopt;
 }

@@ -23,12 +23,12 @@ static Rule neutralArithmetic() {
           }};
 }
 
-/// x + (q − x), x − (x − q) → q: how gradients are led past a rounding while a network is trained.
+/// x + (q − x) → q: how gradients are led past a rounding while a network is trained.
 static Rule straightThrough() {
   auto x = any(), q = any();
-  auto sum = x + (q - x).once(), rest = x - (x - q).once();
-  return {"straight-through", "not a tensor and its difference from another one", sum | rest, [=](Match &m) {
-            if (!m[q].isFloat() || m[q].isConstant() || m[x].isConstant() || !m[q].hasShapeOf(m.root().result()))
+  auto sum = x + (q - x).once();
+  return {"straight-through", "not a tensor and its difference from another one", sum, [=](Match &m) {
+            if (!m[q].isFloat() || m[q].isConstant() || m[x].isConstant() || !m[q].hasShapeOf(m[sum]))
               return decline("not float, a constant that may be folded instead, or broadcast");
             return m.replace(q);
           }};
