@@ -218,7 +218,7 @@ private:
       const Value *from = producer && producer->code == BuiltinOperator::DEQUANTIZE ? producer->operand(0) : nullptr;
       return isInteger(value) || (from && isInteger(*from));
     };
-    llvm::DenseSet<uint32_t> stored;
+    llvm::DenseSet<uint64_t> stored;
     for (const auto &graph : result.subgraphs)
       for (const Value *value : graph->values)
         if (!value->isConstant() && isStored(*value))

@@ -543,9 +543,10 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
     const ProfileDetails &says = row.row.details();
     return !row.row.tensor.empty() || !says.outputs.empty() || !says.sourceName.empty();
   };
-  if (matched && llvm::none_of(join.rows, isKnown))
-    note(llvm::count_if(join.rows, namesSomething),
-         "name tensors or nodes, none of which this model has: is it a profile of another one?");
+  // Of a delegate, one row has names, of what the source's converter called its ends.
+  if (size_t naming = llvm::count_if(join.rows, namesSomething);
+      matched && 2 * naming > join.rows.size() && llvm::none_of(join.rows, isKnown))
+    note(naming, "name tensors or nodes, none of which this model has: is it a profile of another one?");
   note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
   note(matcher.beyond, "have an index that no operator of the model has, and are not joined");
   if (matcher.doubtsIndices())
