@@ -39,6 +39,13 @@ TEST(ProfileReading, RowsOfATableThatSayTheSameOfTheSameAreOne) {
             "json; a a - 18 time 3; a b - 8 time 1");
   EXPECT_EQ(rowsOf("[{\"name\": \"a\", \"ns\": 5, \"why\": [1]}, {\"name\": \"a\", \"ns\": 6}]"),
             "json; a a - 11 time 2");
+  // Of another type, it is another row; a number is no type.
+  Profile typed = llvm::cantFail(readProfile("name,opcode,ns\na,ADD,1\na,MUL,2\na,ADD,4\na,7,8\n"));
+  ASSERT_EQ(typed.rows.size(), 3u);
+  EXPECT_EQ(typed.rows[0].kind, "ADD");
+  EXPECT_EQ(typed.rows[0].value, 5u);
+  EXPECT_EQ(typed.rows[1].kind, "MUL");
+  EXPECT_EQ(typed.rows[2].kind, "");
   // Each has its place where rows are around others.
   EXPECT_EQ(rowsOf("{\"x\": {\"name\": \"a\", \"dur_ns\": 5}, \"y\": {\"name\": \"a\", \"dur_ns\": 6}}"),
             "json; a a - 5 time 1; a a - 6 time 1");

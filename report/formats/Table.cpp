@@ -175,15 +175,16 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
 struct BySaid {
   size_t operator()(const ProfileRow *row) const {
     const ProfileDetails &details = row->details();
-    return llvm::hash_combine(StringRef(row->rawName), StringRef(row->tensor), StringRef(row->backend),
-                              StringRef(row->metric), StringRef(row->unit), row->subgraph.value_or(0),
-                              row->op.value_or(0), details.offset.value_or(0), details.kernel.value_or(0),
-                              StringRef(details.fingerprint),
+    return llvm::hash_combine(StringRef(row->rawName), StringRef(row->tensor), StringRef(row->kind),
+                              StringRef(row->backend), StringRef(row->metric), StringRef(row->unit),
+                              row->subgraph.value_or(0), row->op.value_or(0), details.offset.value_or(0),
+                              details.kernel.value_or(0), StringRef(details.fingerprint),
                               llvm::hash_combine_range(details.partition.begin(), details.partition.end()));
   }
   bool operator()(const ProfileRow *a, const ProfileRow *b) const {
     auto said = [](const ProfileRow &row) {
-      return std::tie(row.rawName, row.tensor, row.subgraph, row.op, row.backend, row.metric, row.unit, row.details());
+      return std::tie(row.rawName, row.tensor, row.kind, row.subgraph, row.op, row.backend, row.metric, row.unit,
+                      row.details());
     };
     return said(*a) == said(*b);
   }
