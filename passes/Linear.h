@@ -58,9 +58,56 @@ inline const char *fusionRefusal(Match &m, const Expr &linear, Tensor constant, 
   return separate ? "a TransposeConv is left without a fused activation" : nullptr;
 }
 
+/// Linear operators of one operand, with the same options, whose results the root puts side by side along their last
+/// dimension, one operator an operand of the root.
+struct JoinedLinear {
+  std::vector<Expr> filters, biases;         ///< biases: of all or of none, as lists
+  llvm::SmallVector<int32_t, 4> filterShape; ///< with the channels of all
+};
+
+/// Why they are not that; null: they are. `packs`: along a new dimension, for which all are of one shape.
+inline const char *readJoined(Match &m, const Expr &linear, const Expr &x, bool packs, JoinedLinear &all) {
+  Tensor first = m.root().operand(0);
+  int64_t axis = m.root().option("axis"), last = packs ? first.rank() : first.rank() - 1;
+  const unsigned count = m.root().operandCount();
+  if (count < 2 || (axis != last && axis != -1))
+    return "one operand, or not joined along the last dimension";
+  for (unsigned i = 0; i < count; ++i) {
+    Linear parts;
+    if (const char *why = readLinear(m.op(i, linear), parts))
+      return why;
+    if (!(m.at(i, x) == m.at(0, x)) || !m.op(i, linear).hasOptionsOf(m.op(0, linear)))
+      return "the operators are not of one input, or have different options";
+    if (m.root().operand(i).lastDimension() != parts.channels)
+      return "the channels are not the last dimension";
+    if (parts.filter.isShared() && !m.isReadLikewise(parts.filter, m.op(i, linear)))
+      return "a filter has other users, for whom it would have to stay";
+    llvm::ArrayRef<int32_t> shape = parts.filter.shape();
+    if (i == 0)
+      all.filterShape.assign(shape.begin(), shape.end());
+    else if (shape.drop_front() != llvm::ArrayRef(all.filterShape).drop_front() ||
+             (packs && parts.channels != first.lastDimension()))
+      return "the filters have different shapes";
+    else
+      all.filterShape[0] += parts.channels;
+    all.filters.emplace_back(parts.filter);
+    if (parts.bias)
+      all.biases.emplace_back(reshape(parts.bias, list({parts.channels})));
+  }
+  if (!all.biases.empty() && all.biases.size() != all.filters.size())
+    return "some of the operators have a bias";
+  return nullptr;
+}
+
 /// Such a constant as a list: one number may have more dimensions than the filter and the bias.
 inline Expr listed(Tensor constant) {
   return reshape(constant, list({static_cast<int32_t>(*constant.elementCount())}));
+}
+
+/// The filter, multiplied or divided by such a constant.
+inline Expr scaledFilter(const Linear &parts, Tensor constant, Op code = Op::MUL) {
+  bool one = constant.elementCount() == 1;
+  return op(code, {parts.filter, one ? listed(constant) : reshape(constant, list(parts.alongFilter))});
 }
 
 /// A product that over- or underflows where its factors did not would lose what the two steps keep.

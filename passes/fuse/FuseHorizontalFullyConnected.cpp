@@ -42,31 +42,13 @@ static Rule joined() {
   auto linear = op(Op::FULLY_CONNECTED, {x}).once().mayActivate();
   auto joined = op(Op::CONCATENATION, {}).each(linear);
   return {"joined", "an operand is not a fully connected operator with this use only", joined, [=](Match &m) {
-            unsigned count = m.root().operandCount();
-            int64_t axis = m.root().option("axis"), last = m[joined].rank() - 1;
-            if (count < 2 || (axis != last && axis != -1))
-              return decline("one operand, or not joined along the last dimension");
-            std::vector<Expr> filters, biases;
-            for (unsigned i = 0; i < count; ++i) {
-              Linear parts;
-              if (const char *why = readLinear(m.op(i, linear), parts))
-                return decline(why);
-              if (!(m.at(i, x) == m.at(0, x)) || !m.op(i, linear).hasOptionsOf(m.op(0, linear)))
-                return decline("they are not of one operand, or have different options");
-              if (parts.filter.isShared() || m.root().operand(i).lastDimension() != parts.channels)
-                return decline("a filter has other users, for whom it would have to stay");
-              filters.emplace_back(parts.filter);
-              if (parts.bias)
-                biases.emplace_back(reshape(parts.bias, list({parts.channels})));
-            }
-            if (!biases.empty() && biases.size() != filters.size())
-              return decline("some of them have a bias");
-            auto all = [](const std::vector<Expr> &parts) {
-              return fold(op(Op::CONCATENATION, parts).with("axis", 0));
-            };
+            JoinedLinear parts;
+            if (const char *why = readJoined(m, linear, x, false, parts))
+              return decline(why);
+            auto all = [](const std::vector<Expr> &each) { return fold(op(Op::CONCATENATION, each).with("axis", 0)); };
             Node like = m.op(0, linear);
-            Expr whole = op(Op::FULLY_CONNECTED, {m.at(0, x), all(filters)});
-            whole = biases.empty() ? whole : whole.bias(all(biases));
+            Expr whole = op(Op::FULLY_CONNECTED, {m.at(0, x), all(parts.filters)});
+            whole = parts.biases.empty() ? whole : whole.bias(all(parts.biases));
             return m.replace(whole.with("keep_num_dims", like.option("keep_num_dims")).activation(like.activation()));
           }};
 }

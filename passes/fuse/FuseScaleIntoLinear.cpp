@@ -23,8 +23,7 @@ static Rule scale(llvm::StringLiteral name, Op code) {
                           m.every(m[s], [](double n) { return n >= 0; });
             if (inner != Activation::NONE && !passes)
               return decline("a factor is negative, or the activation in between is not RELU");
-            bool one = m[s].elementCount() == 1;
-            Expr filter = op(code, {parts.filter, one ? listed(m[s]) : reshape(s, list(parts.alongFilter))});
+            Expr filter = scaledFilter(parts, m[s], code);
             if (!m.everyOf(filter, keepsWeight))
               return decline("a scaled weight is not representable");
             Expr fused = clone(linear).filter(fold(filter)).activation(passes ? inner : outer);

@@ -84,6 +84,11 @@ static Rule throughPool() {
             bool keeps = m.has(free) && (!multiplies || m.op(pooled).code() != Op::MAX_POOL_2D);
             if (!keeps && !(multiplies && m.every(m[c], [](double n) { return n > 0; })))
               return decline("a factor is not positive, or a summand comes behind an activation");
+            Linear parts;
+            if (const char *why = readLinear(m.op(inside), parts))
+              return decline(why);
+            if (multiplies && !m.everyOf(scaledFilter(parts, m[c]), keepsWeight))
+              return decline("a scaled weight is not representable");
             Expr inner = clone(f).operand(m.positionOf(pooled), clone(inside)).activation(Activation::NONE).as(from);
             if (m.has(average) && m.root().activation() != Activation::NONE)
               return decline("a mean has no fused activation");
