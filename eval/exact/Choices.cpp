@@ -1,7 +1,6 @@
 #include "eval/exact/Choices.h"
 
-#include "eval/FixedPoint.h"
-#include "ir/Activation.h"
+#include "eval/exact/Intervals.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -69,19 +68,11 @@ public:
       : math(math), op(op), operands(operands), result(results.front()) {}
 
   llvm::SmallVector<Choice, 3> choices() {
+    if (auto clamp = clampOf(op)) {
+      bounds(*clamp, 0);
+      return std::move(all);
+    }
     switch (op.builtinMeant()) {
-    case Op::RELU:
-      bounds(0, INFINITY, 0);
-      break;
-    case Op::RELU6:
-      bounds(0, 6, 0);
-      break;
-    case Op::RELU_N1_TO_1:
-      bounds(-1, 1, 0);
-      break;
-    case Op::RELU_0_TO_1:
-      bounds(0, 1, 0);
-      break;
     case Op::HARD_SWISH:
       if (result.isReal()) {
         add(Choice::Lower, number(0), chose(Arithmetic::LargerSecond));
@@ -120,7 +111,8 @@ public:
       }
       break;
     default:
-      fused();
+      if (auto clamp = fusedClampOf(op))
+        bounds(*clamp, ~0u);
     }
     return std::move(all);
   }
@@ -136,9 +128,10 @@ private:
   uint64_t number(double one) const { return math.mix(math.of(one).image, 1); }
   void add(Choice::Kind kind, uint64_t what, bool seen) { all.push_back({kind, what, seen}); }
   /// `other`: the operand that is bounded.
-  void bounds(double low, double high, unsigned other) {
+  void bounds(Interval clamp, unsigned other) {
     if (!result.isReal())
       return;
+    auto [low, high] = clamp;
     const Number least = math.of(low), most = math.of(high);
     // What is the largest of several is no bound.
     const bool isPool = op.builtinMeant() == Op::MAX_POOL_2D;
@@ -156,13 +149,6 @@ private:
     add(Choice::Through, behind, llvm::any_of(result.numbers(), [&](const Number &each) {
           return each.image != least.image && each.image != most.image;
         }));
-  }
-  void fused() {
-    auto activation = activationOf(op);
-    if (llvm::is_contained({Activation::NONE, Activation::TANH, Activation::SIGN_BIT}, activation))
-      return;
-    auto [low, high] = activationRange(activation);
-    bounds(static_cast<double>(low), static_cast<double>(high), ~0u);
   }
   void best(Choice::Kind kind, uint8_t first, uint8_t second) {
     uint64_t a = numberOf(math, operands[0]), b = numberOf(math, operands[1]);
@@ -196,7 +182,6 @@ private:
     all.push_back({Choice::Negative, what, chose(Arithmetic::Less), 0, 0});
     all.push_back({Choice::Positive, what, chose(Arithmetic::Greater), 0, 0});
   }
-  using Activation = circle::ActivationFunctionType;
 };
 
 } // namespace

@@ -19,6 +19,30 @@ static Interval within(Interval a, double low, double high) {
   return {std::clamp(a.low, low, high), std::clamp(a.high, low, high)};
 }
 
+std::optional<Interval> clampOf(const Operator &op) {
+  switch (op.builtinMeant()) {
+  case Op::RELU:
+    return Interval{0, INFINITY};
+  case Op::RELU6:
+    return Interval{0, 6};
+  case Op::RELU_N1_TO_1:
+    return Interval{-1, 1};
+  case Op::RELU_0_TO_1:
+    return Interval{0, 1};
+  default:
+    return std::nullopt;
+  }
+}
+
+std::optional<Interval> fusedClampOf(const Operator &op) {
+  using Activation = circle::ActivationFunctionType;
+  auto activation = activationOf(op);
+  if (activation == Activation::NONE || activation == Activation::TANH || activation == Activation::SIGN_BIT)
+    return std::nullopt;
+  auto [low, high] = activationRange(activation);
+  return Interval{static_cast<double>(low), static_cast<double>(high)};
+}
+
 static Interval ofConstant(const Value &value) {
   constexpr size_t most = 1 << 16;
   if (value.type != TensorType::FLOAT32 || value.sparsity() || value.payload().bytes().size() > most)
@@ -37,15 +61,9 @@ static Interval ofConstant(const Value &value) {
 
 Interval intervalOf(const Operator &op, unsigned depth) {
   auto operand = [&](unsigned i) { return op.operand(i) ? intervalOf(*op.operand(i), depth + 1) : Interval(); };
+  if (auto clamp = clampOf(op))
+    return within(operand(0), clamp->low, clamp->high);
   switch (op.builtinMeant()) {
-  case Op::RELU:
-    return within(operand(0), 0, INFINITY);
-  case Op::RELU6:
-    return within(operand(0), 0, 6);
-  case Op::RELU_N1_TO_1:
-    return within(operand(0), -1, 1);
-  case Op::RELU_0_TO_1:
-    return within(operand(0), 0, 1);
   case Op::MINIMUM: {
     Interval a = operand(0), b = operand(1);
     return {std::min(a.low, b.low), std::min(a.high, b.high)};
@@ -125,13 +143,10 @@ Interval intervalOf(const Value &value, unsigned depth) {
   if (!op || depth > deepest || !isFloat(value.type))
     return {};
   Interval made = intervalOf(*op, depth);
-  auto activation = activationOf(*op);
-  if (activation == circle::ActivationFunctionType::NONE || activation == circle::ActivationFunctionType::SIGN_BIT)
-    return made;
-  if (activation == circle::ActivationFunctionType::TANH)
+  if (activationOf(*op) == circle::ActivationFunctionType::TANH)
     return {-1, 1};
-  auto [low, high] = activationRange(activation);
-  return within(made, static_cast<double>(low), static_cast<double>(high));
+  auto fused = fusedClampOf(*op);
+  return fused ? within(made, fused->low, fused->high) : made;
 }
 
 static Interval operandOf(const Operator &op, unsigned operand) {
@@ -142,25 +157,14 @@ static Interval operandOf(const Operator &op, unsigned operand) {
 
 llvm::SmallVector<Bound, 2> boundsOf(const Operator &op) {
   llvm::SmallVector<Bound, 2> bounds;
-  auto add = [&](double low, double high, unsigned of) {
-    if (std::isfinite(low))
-      bounds.push_back({false, low, of});
-    if (std::isfinite(high))
-      bounds.push_back({true, high, of});
+  auto add = [&](std::optional<Interval> clamp, unsigned of) {
+    if (clamp && std::isfinite(clamp->low))
+      bounds.push_back({false, clamp->low, of});
+    if (clamp && std::isfinite(clamp->high))
+      bounds.push_back({true, clamp->high, of});
   };
+  add(clampOf(op), 0);
   switch (op.builtinMeant()) {
-  case Op::RELU:
-    add(0, INFINITY, 0);
-    break;
-  case Op::RELU6:
-    add(0, 6, 0);
-    break;
-  case Op::RELU_N1_TO_1:
-    add(-1, 1, 0);
-    break;
-  case Op::RELU_0_TO_1:
-    add(0, 1, 0);
-    break;
   case Op::HARD_SWISH:
     bounds = {{false, 0}, {true, 6}};
     break;
@@ -175,12 +179,7 @@ llvm::SmallVector<Bound, 2> boundsOf(const Operator &op) {
   default:
     break;
   }
-  auto activation = activationOf(op);
-  if (activation == circle::ActivationFunctionType::NONE || activation == circle::ActivationFunctionType::TANH ||
-      activation == circle::ActivationFunctionType::SIGN_BIT)
-    return bounds;
-  auto [low, high] = activationRange(activation);
-  add(static_cast<double>(low), static_cast<double>(high), ~0u);
+  add(fusedClampOf(op), ~0u);
   return bounds;
 }
 

@@ -14,6 +14,11 @@ Interval intervalOf(const Value &value, unsigned depth = 0);
 /// What an operator makes, but for its fused activation.
 Interval intervalOf(const Operator &op, unsigned depth = 0);
 
+/// What a clamp leaves of its operand; none: it is another operator.
+std::optional<Interval> clampOf(const Operator &op);
+/// What its fused activation leaves, where that is a clamp.
+std::optional<Interval> fusedClampOf(const Operator &op);
+
 /// A bound that an operator has, by itself or as its fused activation.
 struct Bound {
   bool isUpper;

@@ -1,9 +1,8 @@
 #include "eval/exact/Unseen.h"
 
 #include "eval/exact/Intervals.h"
+#include "eval/exact/Reach.h"
 #include "ir/Printable.h"
-
-#include "llvm/ADT/STLExtras.h"
 
 #include <set>
 
@@ -33,47 +32,6 @@ bool isImpossible(const Operator &op, const Choice &choice) {
     return false;
   }
 }
-
-/// What outputs and states are computed from, and what depends on inputs.
-class Reach {
-public:
-  explicit Reach(const Model &model) {
-    for (const auto &graph : model.subgraphs) {
-      for (const Value *input : graph->inputs)
-        moving.insert(input);
-      for (const Operator &op : graph->operators)
-        if (depends(op))
-          moving.insert(op.results().begin(), op.results().end());
-      llvm::DenseSet<const Value *> wanted(graph->outputs.begin(), graph->outputs.end());
-      std::vector<const Operator *> order;
-      for (const Operator &op : graph->operators)
-        order.push_back(&op);
-      for (const Operator *op : llvm::reverse(order)) {
-        if (op->effects() == 0 && llvm::none_of(op->results(), [&](const Value *one) { return wanted.count(one); }))
-          continue;
-        live.insert(op);
-        for (const Use &use : op->operands())
-          wanted.insert(use.get());
-      }
-    }
-  }
-  bool counts(const Operator &op) const { return live.count(&op) && depends(op); }
-  bool moves(const Value *value) const { return value && moving.count(value); }
-
-private:
-  llvm::DenseSet<const Value *> moving;
-  llvm::DenseSet<const Operator *> live;
-
-  bool depends(const Operator &op) const {
-    if (op.effects() != 0)
-      return true;
-    const bool asksShape = op.info() && op.info()->has(Trait::ShapeQuery);
-    return llvm::any_of(op.operands(), [&](const Use &use) {
-      const Value *value = use.get();
-      return value && !(asksShape && value->isStatic()) && (value->isVariable || moves(value));
-    });
-  }
-};
 
 std::string nameOf(const Operator &op, bool ofSource) {
   std::string text = op.opName();

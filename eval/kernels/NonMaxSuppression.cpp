@@ -6,7 +6,8 @@ namespace origo::eval {
 
 namespace {
 
-struct Floats {
+/// Arithmetic on floats, as loops::suppression asks for it.
+struct Scores {
   using Number = float;
   static float of(float x) { return x; }
   static float add(float a, float b) { return a + b; }
@@ -22,7 +23,7 @@ struct Floats {
   static float chosen(float x) { return x; }
 };
 
-llvm::Error nonMaxSuppression(KernelContext &ctx) { return loops::suppression::run(ctx, Floats()); }
+llvm::Error nonMaxSuppression(KernelContext &ctx) { return loops::suppression::run(ctx, Scores()); }
 
 } // namespace
 

@@ -1,5 +1,6 @@
 #include "ir/rewrite/Graph.h"
 
+#include "ir/StoredRange.h"
 #include "ir/Undetermined.h"
 #include "ir/rewrite/SameOptions.h"
 
@@ -36,23 +37,6 @@ bool Turn::isNow(uint64_t turn, const char *what) {
   return false;
 }
 
-/// Lowest and highest multiple of the scale that a tensor of these integers can be; none where a multiple is not a
-/// float.
-static std::optional<std::pair<int64_t, int64_t>> multiples(const Value &value) {
-  const Quantization *q = value.quantization;
-  auto bits = bitsPerElement(value.type);
-  bool isUnsigned = value.type == TensorType::UINT8;
-  if (!q || q->scale.size() != 1 || q->zeroPoint.size() != 1 ||
-      (!isUnsigned && value.type != TensorType::INT8 && value.type != TensorType::INT16))
-    return std::nullopt;
-  int64_t low = isUnsigned ? 0 : -(int64_t{1} << (*bits - 1)), high = low + (int64_t{1} << *bits) - 1;
-  int64_t zero = q->zeroPoint[0];
-  float scale = q->scale[0];
-  if (zero < low || zero > high || !std::isnormal(scale) || scale < 0 || !std::isfinite(scale * 65536))
-    return std::nullopt;
-  return std::pair(low - zero, high - zero);
-}
-
 const Value &Tensor::described() const {
   static const Value *absent = [] {
     auto *made = new Value;
@@ -64,7 +48,7 @@ const Value &Tensor::described() const {
 }
 
 bool Tensor::holdsAllOf(Tensor other) const {
-  auto mine = multiples(described()), its = multiples(other.described());
+  auto mine = storedRange(described()), its = storedRange(other.described());
   return mine && its && described().quantization->scale[0] == other.described().quantization->scale[0] &&
          mine->first <= its->first && mine->second >= its->second;
 }

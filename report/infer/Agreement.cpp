@@ -1,11 +1,10 @@
 #include "report/infer/Infer.h"
 
-#include "eval/RealNumbers.h"
 #include "eval/exact/Intervals.h"
+#include "eval/exact/Reach.h"
+#include "ir/StoredRange.h"
 #include "report/infer/Execute.h"
-#include "schema/TensorTypes.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 
 #include <set>
@@ -56,52 +55,21 @@ private:
   }
   /// Can the integers of its result not be beyond it?
   static bool isByType(const Operator &op, const Bound &bound) {
-    const Value *value = op.result();
-    auto bits = value ? bitsPerElement(value->type) : std::nullopt;
-    if (!bits || *bits > 16 || !value->quantization || value->quantization->scale.size() != 1)
+    auto range = op.result() ? storedRange(*op.result()) : std::nullopt;
+    if (!range)
       return false;
-    bool isUnsigned = value->type == TensorType::UINT8 || value->type == TensorType::UINT16;
-    double scale = static_cast<double>(value->quantization->scale[0]),
-           zero = value->quantization->zeroPoint.empty() ? 0 : static_cast<double>(value->quantization->zeroPoint[0]),
-           low = isUnsigned ? 0 : -std::ldexp(1., static_cast<int>(*bits) - 1),
-           high = low + std::ldexp(1., static_cast<int>(*bits)) - 1;
-    return bound.isUpper ? (high - zero) * scale <= bound.at + scale : (low - zero) * scale >= bound.at - scale;
+    double scale = static_cast<double>(op.result()->quantization->scale[0]);
+    return bound.isUpper ? static_cast<double>(range->second) * scale <= bound.at + scale
+                         : static_cast<double>(range->first) * scale >= bound.at - scale;
   }
-  /// What outputs and states are computed from, and from inputs.
-  static llvm::DenseSet<const Operator *> counting(const Subgraph &graph) {
-    llvm::DenseSet<const Value *> moving(graph.inputs.begin(), graph.inputs.end()),
-        wanted(graph.outputs.begin(), graph.outputs.end());
-    std::vector<const Operator *> order;
-    for (const Operator &op : graph.operators) {
-      order.push_back(&op);
-      if (op.effects() || llvm::any_of(op.operands(), [&](const Use &use) {
-            return use.get() && (use.get()->isVariable || moving.count(use.get()));
-          }))
-        moving.insert(op.results().begin(), op.results().end());
-    }
-    llvm::DenseSet<const Operator *> all;
-    for (const Operator *op : llvm::reverse(order)) {
-      auto isIn = [](const llvm::DenseSet<const Value *> &set) {
-        return [&set](const Value *value) { return value && set.count(value); };
-      };
-      if (!op->effects() && llvm::none_of(op->results(), isIn(wanted)))
-        continue;
-      for (const Use &use : op->operands())
-        wanted.insert(use.get());
-      if (llvm::any_of(op->results(), isIn(moving)))
-        all.insert(op);
-    }
-    return all;
-  }
-
   void bounds() {
+    const eval::exact::Reach here(result), there(source);
     std::vector<const Operator *> sources(map.source.operatorCount());
     for (const auto &graph : source.subgraphs)
       for (const Operator &op : graph->operators)
         sources[map.source.subgraphs[graph->index].firstOperator + op.index] = &op;
     std::vector<llvm::SmallVector<const Operator *, 1>> heirs(sources.size());
     for (const auto &graph : result.subgraphs) {
-      auto live = counting(*graph);
       for (const Operator &op : graph->operators) {
         const auto &origins = map.target.subgraphs[graph->index].operators[op.index].origins;
         llvm::SmallVector<Bound, 2> had;
@@ -110,7 +78,7 @@ private:
           had.append(eval::exact::boundsOf(*sources[origin]));
         }
         for (const Bound &bound : eval::exact::boundsOf(op))
-          if (live.count(&op) && !origins.empty() && !has(had, bound) && !eval::exact::isImplied(op, bound) &&
+          if (here.counts(op) && !origins.empty() && !has(had, bound) && !eval::exact::isImplied(op, bound) &&
               !isByType(op, bound)) {
             doubt("the bound of " + nameOf(op) + " is none of the source, and was not seen to act");
             break;
@@ -118,9 +86,8 @@ private:
       }
     }
     for (const auto &graph : source.subgraphs) {
-      auto live = counting(*graph);
       for (const Operator &op : graph->operators) {
-        if (!live.count(&op))
+        if (!there.counts(op))
           continue;
         const auto &now = heirs[map.source.subgraphs[graph->index].firstOperator + op.index];
         for (const Bound &bound : eval::exact::boundsOf(op))
