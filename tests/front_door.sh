@@ -109,6 +109,27 @@ require("fs").writeFileSync("images.npy", Buffer.concat([head, Buffer.from(data.
 says 'on 2 records of images.npy' origo quantize net.tflite i.tflite --data images.npy --input_type=int8 --output_type=uint8
 refused 'nothing.npy' origo diff --data nothing.npy net.tflite net.tflite
 says 'the output is the same, bit for bit' origo diff net.tflite net.tflite
+# The graphs of two signatures, of which the second has another constant; and what has no element.
+for factor in 4 7; do
+  cat >two.origo <<END
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[1,4]) -> (%y) {
+  %y: f32[1,4] = TANH(%x)
+}
+signature "a" @main inputs("x"=%x) outputs("y"=%y)
+subgraph @other(%x: f32[1,4]) -> (%y) {
+  %k: f32[] = const [$factor]
+  %y: f32[1,4] = MUL(%x, %k)
+}
+signature "b" @other inputs("x"=%x) outputs("y"=%y)
+END
+  circle2circle two.origo "two$factor.tflite" || fail "two.origo"
+done
+says 'this is the first of 2 signatures; the others are not run' origo diff two4.tflite two7.tflite
+printf 'origo 1\nmodel tflite version 3\nsubgraph @main(%%x: f32[0,4]) -> (%%y) {\n  %%y: f32[0,4] = TANH(%%x)\n}\n' >none.origo
+circle2circle none.origo none.tflite || fail "none.origo"
+says 'not compared by running them: no output has an element' origo diff none.tflite none.tflite
 circle2circle "$root/res/while.origo" while.circle || fail "while.origo"
 says 'not compared by running them' origo diff net.tflite while.circle
 

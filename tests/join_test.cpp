@@ -195,6 +195,14 @@ TEST(Join, IndicesThatSomethingContradictsAreNotExact) {
   EXPECT_EQ(count(counted, Match::Exact), 0);
   EXPECT_TRUE(isTold(counted, "that no operator of the model has"));
 
+  // A column says the type, whatever it is called.
+  for (const char *title : {"op_type", "type", "kind", "operator", "opcode", "node_type"}) {
+    Join typed = mobilenet().join(std::string("op_index,") + title + ",us\n0," + mobilenet().op(0, 0).op.str() +
+                                  ",1\n1,SOFTMAX,1\n");
+    EXPECT_EQ(typed.rows[0].match, Match::Exact) << title;
+    EXPECT_NE(typed.rows[1].match, Match::Exact) << title;
+  }
+
   // By name and index, but another kind: by the name alone.
   Profile profile;
   profile.tool = "some";
@@ -885,6 +893,23 @@ TEST(Join, StaleAndForeignProfilesAreNotJoined) {
   Join mostly = whileModel().join("tensor,ns\nnext_state,7\nx,1\ny,1\n");
   ASSERT_EQ(mostly.notes.size(), 1u);
   EXPECT_EQ(mostly.notes[0], "2 of 3 rows are about no operator of this model: is it a profile of another one?");
+  // What is placed by its order alone, though its names are those of nothing here.
+  for (const char *prefix : {"", "other/"}) {
+    Profile renamed;
+    renamed.tool = "some";
+    for (const origin::OperatorRow &op : mobilenet().map().target.subgraphs[0].operators) {
+      ProfileRow &row = renamed.rows.emplace_back();
+      row.kind = op.op.str();
+      row.value = 5;
+      row.step = renamed.rows.size() - 1;
+      row.tensor = prefix + std::string(op.outputs[0]);
+    }
+    Join placed = llvm::cantFail(mobilenet().join(renamed));
+    EXPECT_EQ(
+        llvm::any_of(placed.notes, [](llvm::StringRef note) { return note.contains("none of which this model has"); }),
+        *prefix != 0);
+    EXPECT_NE(placed.attributed, 0u);
+  }
   // A name that two operators have names neither.
   Optimised lstm("while");
   auto &operators = lstm.file.map->target.subgraphs[2].operators;

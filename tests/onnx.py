@@ -798,6 +798,9 @@ def refusals():
               {"x": np.zeros((2, 3), np.float32)}, {"y": np.array([[0, 7, 0], [0, 0, 9]], np.float32)})
     for indices, dims, why in (ints(1, 6), (2, 3), "beyond its shape"), (ints(1), (2, 3), "as many indices"), (ints(1, 5), (1 << 40, 1 << 40), "far more of them"):
         refused("sparse", model([node("Add", ["x", "s"], ["y"])], [x], ["y"], more=sparse("s", np.array([7, 9], np.float32), indices, dims)), why)
+    # Intermediates of a file have no shape, so that nobody is told what is empty.
+    judge("empty", model([node("Slice", ["x", "i", "i", "o"], ["e"]), node("Concat", ["x", "e"], ["y"], axis=0)], [x], ["y"], [("i", ints(2)), ("o", ints(0))]),
+          {"x": np.arange(6, dtype=np.float32).reshape(2, 3)}, {"y": np.arange(6, dtype=np.float32).reshape(2, 3)})
     refused("twice", model([node("Relu", ["x"], ["y"]), node("Neg", ["x"], ["y"])], [x], ["y"]), '"y" is there twice')
     refused("broadcast", model([node("Add", ["x", "c"], ["y"])], [x], ["y"], [("c", floats(4))]), "operands that do not broadcast")
     refused("places", model([node("ScatterND", ["x", "at", "u"], ["y"])], [x], ["y"], [("at", np.array([[1], [1]], np.int64)), ("u", floats(2, 3))]), "written twice")

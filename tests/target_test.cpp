@@ -514,6 +514,47 @@ TEST(Prediction, PartsAsTheFrameworkDivides) {
   EXPECT_EQ(parts(model, with(R"("fatal_rank": 1, )").c_str()), " of 6 in 0, refused for 0");
 }
 
+/// What the native library was seen to do with graphs of one operator.
+TEST(Prediction, XnnpackAsMeasured) {
+  struct Case {
+    const char *line, *x, *y;
+    const char *said; ///< "taken", "left" to the runtime, or "fatal": the graph is refused whole
+  } cases[] = {
+      {"ADD(%x, %x)", "f32[1,1,2,2,2,4]", "f32[1,1,2,2,2,4]", "taken"},
+      {"ADD(%x, %x)", "f32[1,1,1,2,2,2,4]", "f32[1,1,1,2,2,2,4]", "fatal"},
+      {"SOFTMAX(%x) {beta=1}", "f32[1,1,1,2,2,2,4]", "f32[1,1,1,2,2,2,4]", "fatal"},
+      {"TANH(%x)", "f32[1,1,1,2,2,2,4]", "f32[1,1,1,2,2,2,4]", "left"},
+      {"RESHAPE(%x, %flat)", "f32[1,1,1,2,2,2,4]", "f32[8,4]", "left"},
+      {"RESHAPE(%x, %flat)", "f32[1,1,2,2,2,4]", "f32[8,4]", "taken"},
+      {"PRELU(%x, %slope)", "f32[1,8,8,4]", "f32[1,8,8,4]", "taken"},
+      {"PRELU(%x, %slopes)", "f32[1,8,8,4]", "f32[1,8,8,4]", "left"},
+      {"PRELU(%x, %slope)", "f32[1,1,1,2,2,2,4]", "f32[1,1,1,2,2,2,4]", "left"},
+      {"PAD(%x, %narrow)", "f32[8,4]", "f32[8,6]", "taken"},
+      {"PAD(%x, %wide)", "f32[8,4]", "f32[8,6]", "left"},
+      {"QUANTIZE(%x)", "f32[4]", "u8[4] q{scale=0.5, zero_point=3}", "taken"},
+      {"QUANTIZE(%x)", "u8[4] q{scale=0.5, zero_point=3}", "i8[4] q{scale=0.5, zero_point=3}", "left"},
+      {"DEQUANTIZE(%x)", "u8[4] q{scale=0.5, zero_point=3}", "f32[4]", "taken"},
+      {"MUL(%x, %x)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,4] q{scale=0.5, zero_point=3}", "fatal"},
+      {"SUB(%x, %x)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,4] q{scale=0.5, zero_point=3}", "fatal"},
+      {"PAD(%x, %narrow)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,6] q{scale=0.5, zero_point=3}", "fatal"},
+      {"RELU(%x)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,4] q{scale=0.5, zero_point=3}", "left"},
+  };
+  const char *xnnpack = builtinTarget("xnnpack-2.9")->data();
+  for (const Case &one : cases) {
+    std::string model = std::string("subgraph @main(%x: ") + one.x +
+                        ") -> (%y) {\n  %flat: i32[2] = const [8, 4]\n  %slope: f32[1,1,4] = const splat 2\n"
+                        "  %slopes: f32[1,8,4] = const splat 2\n  %narrow: i32[2,2] = const [0, 0, 1, 1]\n"
+                        "  %wide: i64[2,2] = const [0, 0, 1, 1]\n  %y: " +
+                        one.y + " = " + one.line + "\n}\n";
+    std::string said = parts(model, xnnpack);
+    EXPECT_EQ(llvm::StringRef(said).contains("refused")   ? "fatal"
+              : llvm::StringRef(said).starts_with("0: 0") ? "taken"
+                                                          : "left",
+              llvm::StringRef(one.said))
+        << one.line << " of " << one.x << ": " << said;
+  }
+}
+
 /// What unpacks a constant is taken with all that use it.
 TEST(Prediction, UnpackedConstantsGoWithTheirUsers) {
   const char *model = R"(subgraph @main(%x: f32[1,3]) -> (%y, %z) {
