@@ -272,8 +272,8 @@ double quantile(std::vector<double> times, double part) {
   return times.empty() ? 0 : times[static_cast<size_t>(static_cast<double>(times.size() - 1) * part + 0.5)];
 }
 
-constexpr uint64_t mostRecords = 8; ///< enough for a first impression
-constexpr uint64_t randomRecords = 4;
+constexpr uint64_t mostRecords = 8;   ///< enough for a first impression
+constexpr uint64_t randomRecords = 4; ///< what lies behind a choice or a bound shows with some inputs only
 
 } // namespace
 
@@ -346,7 +346,6 @@ llvm::Expected<RunFacts> runBoth(Runner before, const std::string &after, const 
                  (random ? "random numbers" : printable(path));
   door.phase("executing");
   std::vector<std::array<double, 4>> sums;
-  // What lies behind a choice or a bound shows with some inputs only.
   for (uint64_t record = 0; record < facts.records; ++record) {
     auto inputs = (*records)->read(record);
     if (!inputs)

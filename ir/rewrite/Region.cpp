@@ -203,9 +203,10 @@ RewriteResult Build::finish() {
           return !result->hasShape && llvm::none_of(replaced, [&](const Replaced &one) { return one.with == result; });
         }))
       return give(decline("the shape in between is not known before run time"));
-  for (auto refusal : {&Build::widthRefusal, &Build::targetRefusal})
-    if (std::string why = (this->*refusal)(); !why.empty())
-      return give(decline(why));
+  if (std::string why = widthRefusal(); !why.empty())
+    return give(decline(why));
+  if (std::string why = targetRefusal(); !why.empty())
+    return give(decline(why));
   if (roots.size() > 1 && llvm::any_of(roots, [](const Operator *root) { return lineage::count(*root) > 1; }))
     return give(decline("one of several roots stands for several equal operators"));
   if (std::string law = lawsBroken(); !law.empty())
