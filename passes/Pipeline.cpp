@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <set>
 
 namespace origo {
@@ -19,12 +20,13 @@ using Clock = std::chrono::steady_clock;
 
 void Pipeline::add(const Pass &pass, llvm::ArrayRef<Rewriter::Scope> scopes) {
   // In the table's order, whatever the order on the command line; behind it what is not in the table.
-  auto place = [](const Pass *pass) {
-    return std::find_if(allPasses().begin(), allPasses().end(), [&](const Pass &p) { return &p == pass; });
+  auto place = [table = allPasses()](const Pass *pass) {
+    bool isInTable = !std::less<>()(pass, table.begin()) && std::less<>()(pass, table.end());
+    return isInTable ? static_cast<size_t>(pass - table.begin()) : table.size();
   };
   auto known = llvm::find_if(entries, [&](const Entry &e) { return e.pass == &pass; });
   if (known == entries.end()) {
-    auto next = llvm::find_if(entries, [&](const Entry &e) { return place(e.pass) > place(&pass); });
+    auto next = llvm::upper_bound(entries, place(&pass), [&](size_t at, const Entry &e) { return at < place(e.pass); });
     entries.insert(next, {&pass, {scopes.begin(), scopes.end()}, false});
   } else if (scopes.empty()) {
     known->mends = false;
