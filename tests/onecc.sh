@@ -252,6 +252,8 @@ END
 # A judge that accepts everything would say so of a reader that is wrong.
 printf '#!/bin/sh\n%s/onecc "$@" | sed s/True/False/\n' "$bin" >wrong && chmod +x wrong
 python3 judge.py ./wrong 300 >/dev/null 2>&1 && fail "a reader that is wrong passes"
-good=$(python3 judge.py "$bin/onecc" 1500) || fail "grammar: $good"
-((good > 300)) || fail "only $good generated files are good"
-echo "onecc: fine; 1500 generated files read as Python reads them, $good of them good"
+files=400
+[[ ${ORIGO_THOROUGH-0} == 0 ]] || files=20000
+good=$(python3 judge.py "$bin/onecc" $files) || fail "grammar: $good"
+((good * 5 > files)) || fail "only $good of $files generated files are good"
+echo "onecc: fine; $files generated files read as Python reads them, $good of them good"
