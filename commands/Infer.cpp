@@ -56,6 +56,11 @@ void printJson(const Inferred &made, const std::string &written) {
                           {"kept", static_cast<int64_t>(made.coverage.kept)},
                           {"evidence", made.map.target.inferred},
                           {"map", llvm::json::fixUTF8(written)}};
+  told["doubts"] = static_cast<int64_t>(made.coverage.doubts);
+  llvm::json::Array notes;
+  for (const std::string &note : made.notes)
+    notes.push_back(llvm::json::fixUTF8(note));
+  told["notes"] = std::move(notes);
   if (made.first)
     told["differs"] = llvm::json::Object{
         {"subgraph", made.first->subgraph}, {"operator", made.first->index}, {"source", made.first->sourceOperator},

@@ -620,8 +620,11 @@ def unseen(folder, failed):
             (folder / f"{name}.origo").write_text(text)
             files.append(folder / f"{name}.tflite")
             run(BIN / "circle2circle", "--embed-origin=none", "--no-origin-json", folder / f"{name}.origo", files[-1])
-        said = run(BIN / "origin-infer", "--source", files[0], "-o", folder / "unseen.json", files[1])
-        if said.returncode != (0 if says is None else 2) or (says or "") not in said.stderr:
+        said = run(BIN / "origin-infer", "--json", "--source", files[0], "-o", folder / "unseen.json", files[1])
+        told = json.loads(said.stdout or "{}")
+        if said.returncode != (0 if says is None else 2) or (says or "") not in said.stderr or \
+                (says and not (told["doubts"] and any(says in note for note in told["notes"]))) or \
+                (says is None and (told["doubts"] or not told["whole"])):
             failed(f"unseen {what}: exit {said.returncode}, {said.stdout}{said.stderr}")
 
 
