@@ -433,6 +433,39 @@ TEST(ProfileFormats, ANodeWithoutANameHasWhatNoOtherHas) {
   EXPECT_EQ(rowOf(join, "[Unknown]:65")->operators.size(), 65u);
 }
 
+// A node has everything that is ready, so that the last operator is in the first node.
+TEST(ProfileFormats, NodesWithoutNamesDivideWhatIsLeftAsTFLiteDoes) {
+  static const Written model(R"(origo 1
+model circle
+subgraph @main(%x: f32[1,8]) -> (%c, %d) {
+  %k: f32[1,8] = const splat 2
+  %axis: i32[] = const [1]
+  %a: f32[1,8] = ADD(%x, %k)
+  %b: f32[1,8] = CUMSUM(%a, %axis) {exclusive=1}
+  %c: f32[1,8] = MUL(%b, %k)
+  %d: f32[1,8] = ABS(%a)
+}
+)");
+  std::string own = head + line("CUMSUM", "1", 10, "[b]:1"),
+              nodes = line("TfLiteXNNPackDelegate", "3", 10, "[Unknown]:5") +
+                      line("TfLiteXNNPackDelegate", "9", 10, "[Unknown, Unknown]:4"),
+              inner = std::string("\nNumber of nodes executed: 3\nDelegate internal:\n") + head +
+                      line("DelegateOpInvoke", "1", 10, "Delegate/Multiply (ND, F32):0") +
+                      line("DelegateOpInvoke", "2", 10, "Delegate/Add (ND, F32):0") +
+                      line("DelegateOpInvoke", "4", 10, "Delegate/Abs (NC, F32):1");
+  Join join = model.join(own + nodes + inner);
+  EXPECT_EQ(rowOf(join, "[Unknown, Unknown]:4")->operators, (std::vector<uint32_t>{0, 3}));
+  EXPECT_EQ(rowOf(join, "[Unknown]:5")->operators, std::vector<uint32_t>{2});
+  EXPECT_EQ(rowOf(join, "Delegate/Multiply (ND, F32):0")->operators, std::vector<uint32_t>{2});
+  EXPECT_EQ(rowOf(join, "Delegate/Add (ND, F32):0")->operators, std::vector<uint32_t>{0});
+  EXPECT_EQ(rowOf(join, "Delegate/Abs (NC, F32):1")->operators, std::vector<uint32_t>{3});
+  EXPECT_EQ(count(join, Match::Aligned), 3);
+  EXPECT_EQ(join.overhead, 50'000'000u);
+  // TFLite makes no third node of this.
+  Join other = model.join(own + nodes + line("TfLiteXNNPackDelegate", "9", 10, "[Unknown]:6") + inner);
+  EXPECT_TRUE(rowOf(other, "[Unknown]:5")->operators.empty());
+}
+
 TEST(ProfileFormats, ConversionsHaveADirection) {
   static const Written model(R"(origo 1
 model circle

@@ -2,6 +2,7 @@
 
 #include "report/join/Align.h"
 #include "report/join/Kinds.h"
+#include "report/join/UnnamedNodes.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -40,12 +41,6 @@ void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> f
   llvm::sort(row.operators);
   row.match = certain ? Match::Aligned : Match::Approx;
   row.score = static_cast<uint16_t>(certain ? placed.score : 0);
-}
-
-std::vector<uint32_t> allOperators(const Target &target, uint32_t subgraph) {
-  std::vector<uint32_t> all(subgraph < target.subgraphs.size() ? target.subgraphs[subgraph].operators.size() : 0);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
 }
 
 // ---- Runs ----
@@ -357,25 +352,10 @@ private:
   static int64_t worthOf(const OperatorFacts &op, const ProfileRow &row) { return fitOf(op, sequenceRow(row)); }
 };
 
-/// A node of which nothing is known, alone in its subgraph, is about what no other row is about.
-void placeUnknown(std::vector<JoinedRow> &rows, JoinedRow &node, const Target &target) {
-  uint32_t subgraph = node.row.subgraph.value_or(0);
-  std::set<uint32_t> others;
-  for (const JoinedRow &row : rows)
-    if (row.subgraph == subgraph)
-      others.insert(row.operators.begin(), row.operators.end());
-  for (uint32_t index : allOperators(target, subgraph))
-    if (!others.count(index))
-      node.operators.push_back(index);
-  node.subgraph = subgraph;
-  if (!node.operators.empty())
-    node.match = Match::Approx;
-}
-
 bool isDelegate(const JoinedRow &row) {
   return row.row.isSummed() &&
          (row.match == Match::Approx || row.match == Match::Partition || row.match == Match::None) &&
-         StringRef(row.row.kind).contains("Delegate");
+         isDelegateKind(row.row.kind);
 }
 
 } // namespace
@@ -389,8 +369,7 @@ void report::splitDelegates(Join &join, const Target &target, const FileGraph *g
     if (isDelegate(row) && row.match == Match::None)
       unknown[row.row.subgraph.value_or(0)].push_back(&row);
   for (auto &[subgraph, nodesOf] : unknown)
-    if (nodesOf.size() == 1)
-      placeUnknown(rows, *nodesOf.front(), target);
+    placeUnnamed(nodesOf, rows, target, graph);
   for (JoinedRow &row : rows)
     if (isDelegate(row))
       nodes.push_back({&row, factsOf(target, graph, row.subgraph, row.operators), {}, 0});
