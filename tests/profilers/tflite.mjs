@@ -23,10 +23,11 @@ return tflite_web_api_ModuleFactory; })`;
     this.#module = await factory({ print() {}, printErr() {}, wasmBinary: fs.readFileSync(file.replace(/js$/, 'wasm')) });
   }
 
-  /** The summary of some runs; throws where the runtime does not take the model. */
-  async profile(model, runs) {
+  /** The summary of some runs, after so many bytes of the heap; throws where the runtime does not take the model. */
+  async #profileBehind(padding, model, runs) {
     if (!this.#module) await this.#start();
     try {
+      if (padding) this.#module._malloc(padding);
       const bytes = fs.readFileSync(model), at = this.#module._malloc(bytes.length);
       this.#module.HEAPU8.set(bytes, at);
       const made = this.#module.TFLiteWebModelRunner.CreateFromBufferAndOptions(at, bytes.length, {
@@ -48,6 +49,18 @@ return tflite_web_api_ModuleFactory; })`;
       this.#module = null; // which may have aborted
       throw error;
     }
+  }
+
+  /** Where the model lies in memory decides whether there is a profile at all: a few places are tried. */
+  async profile(model, runs) {
+    for (const padding of [0, 8]) {
+      try {
+        return await this.#profileBehind(padding, model, runs);
+      } catch {
+        // A new instance may give it.
+      }
+    }
+    return this.#profileBehind(4096, model, runs);
   }
 }
 
@@ -92,8 +105,7 @@ if (!isMainThread) {
   const runtime = new Runtime(workerData);
   parentPort.on('message', async ({ model, runs }) => {
     try {
-      // Once in a while the second model has no profile; a new instance gives it.
-      parentPort.postMessage({ summary: await runtime.profile(model, runs).catch(() => runtime.profile(model, runs)) });
+      parentPort.postMessage({ summary: await runtime.profile(model, runs) });
     } catch (error) {
       parentPort.postMessage({ error: String(error) });
     }
