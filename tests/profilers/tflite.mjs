@@ -51,16 +51,18 @@ return tflite_web_api_ModuleFactory; })`;
     }
   }
 
-  /** Where the model lies in memory decides whether there is a profile at all: a few places are tried. */
+  /** Where the model lies in memory decides whether there is a profile at all: some places are tried, in new instances. */
   async profile(model, runs) {
-    for (const padding of [0, 8]) {
+    let failure;
+    for (const padding of [0, 8, 4096, 65536]) {
       try {
         return await this.#profileBehind(padding, model, runs);
-      } catch {
-        // A new instance may give it.
+      } catch (error) {
+        failure = error;
+        if (padding && error.message !== 'no profile') break;
       }
     }
-    return this.#profileBehind(4096, model, runs);
+    throw failure;
   }
 }
 
