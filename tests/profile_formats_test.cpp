@@ -129,6 +129,7 @@ constexpr Known known[] = {{"benchmark.csv", "benchmark_model"},
                            {"tflm_log.txt", "tflm"},
                            {"tflm_shifted.csv", "csv"},
                            {"tflm_sums.csv", "tflm"},
+                           {"traced_perf.pftrace", "perfetto"},
                            {"vela4_per-layer.csv", "vela"},
                            {"vela_debug.xml", "vela"},
                            {"vela_per-layer.csv", "vela"},
@@ -717,6 +718,50 @@ TEST(ProfileFormats, PerfByKernels) {
   ASSERT_EQ(named.rows.size(), 1u);
   EXPECT_EQ(named.rows[0].match, Match::Tensor);
   EXPECT_EQ(named.total, 9u);
+}
+
+TEST(ProfileFormats, TracedPerfByKernels) {
+  JoinOptions how;
+  KernelTable &table = how.kernels.emplace();
+  table.fingerprint = "sha256:" + origin::hex(digits().target().fingerprint);
+  for (const char *name : {"stem", "block/conv", "block/add", "flat", "classes"}) {
+    auto k = static_cast<uint32_t>(table.kernels.size());
+    table.kernels.push_back({k, name, k, 1, 0, {k}, false});
+  }
+  std::string trace = sampleProfile("traced_perf.pftrace");
+  auto read = [&](const Join &join) {
+    std::string text;
+    for (const JoinedRow &row : join.rows)
+      text += row.row.rawName.str() + " " + std::to_string(row.row.count) + " " + std::to_string(row.row.value) + " " +
+              (row.operators.empty() ? "-" : std::to_string(row.operators[0])) + "\n";
+    return text;
+  };
+  // The innermost functions; what a number means is another thing behind the place where the sequence begins anew.
+  EXPECT_EQ(read(digits().join(trace, how)), "stem 5 5000000 0\nblock/conv 6 6000000 1\nmain 1 1000000 -\n"
+                                             "block/add 1 1000000 2\n[unknown] 2 2000000 -\nclasses 2 2000000 4\n");
+  auto profile = llvm::cantFail(readProfile(trace));
+  ASSERT_EQ(profile.notes.size(), 2u);
+  EXPECT_EQ(profile.notes[0], "the trace has samples, by which its 1 kinds of slices are left out");
+  EXPECT_EQ(profile.notes[1], "2 packets tell of samples that were lost");
+  // A period in nanoseconds, of the clock of the task; every thousandth cycle; an event of the kernel; nothing said.
+  auto other = [&](llvm::StringRef timebase) {
+    std::string text = trace;
+    const std::string usual("\x10\xe8\x07\x20\x01", 5);
+    for (size_t at; (at = text.find(usual)) != std::string::npos;)
+      text.replace(at, usual.size(), timebase);
+    return text;
+  };
+  for (auto [timebase, first, metric] :
+       {std::tuple("\x08\xe8\x07\x20\x03", 5000u, "time"), std::tuple("\x08\xe8\x07\x20\x0a", 5000u, "cycles"),
+        std::tuple("\x10\xe8\x07\x18\x01", 5u, "cycles"), std::tuple("\x50\xe8\x07\x20\x01", 5u, "cycles")}) {
+    Join join = digits().join(other(timebase), how);
+    ASSERT_EQ(join.rows.size(), 6u);
+    EXPECT_EQ(join.rows[0].row.value, first);
+    EXPECT_EQ(join.rows[5].row.metric, metric);
+  }
+  EXPECT_NE(errorOf(trace + other("\x08\xe8\x07\x20\x0a")).find("samples of several events"), std::string::npos);
+  for (size_t length = 0; length < trace.size(); ++length)
+    llvm::consumeError(readProfile(llvm::StringRef(trace).take_front(length)).takeError());
 }
 
 TEST(ProfileFormats, BrowsersMeasuresByName) {

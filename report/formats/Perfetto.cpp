@@ -1,5 +1,5 @@
-/// Perfetto's traces in protocol buffers: begin and end of slices on tracks. Names are spelt out or interned per
-/// sequence; times are absolute, or differences in a clock of the sequence.
+/// Perfetto's traces in protocol buffers: begin and end of slices on tracks, or samples. Names are spelt out or
+/// interned per sequence; times are absolute, or differences in a clock of the sequence.
 
 #include "report/profile/Protobuf.h"
 #include "report/profile/Readers.h"
@@ -32,8 +32,17 @@ struct Clock {
   bool incremental = false;
 };
 
+/// How often traced_perf samples. A sample is as long as what is between two of them.
+struct Timebase {
+  uint64_t period = 0; ///< nanoseconds of a clock, or how often something else happened; 0: not said
+  bool isTime = false;
+};
+
 struct Sequence {
-  std::map<uint64_t, StringRef> names;
+  std::map<uint64_t, StringRef> names, functions;
+  std::map<uint64_t, uint64_t> frames; ///< the function of each
+  std::map<uint64_t, uint64_t> stacks; ///< the innermost frame of each
+  Timebase timebase;
   std::map<uint64_t, Clock> clocks;
   uint64_t defaultClock = 0, defaultTrack = 0;
 };
@@ -49,7 +58,7 @@ public:
 
   bool packet(StringRef bytes) {
     uint64_t id = 0, time = 0, clock = 0, flags = 0;
-    StringRef event, interned, defaults, snapshot;
+    StringRef event, interned, defaults, snapshot, sample;
     bool hasTime = false, ok = forEachField(bytes, [&](const Fields &field) {
                             switch (field.number) {
                             case 6:
@@ -76,14 +85,19 @@ public:
                             case 59:
                               defaults = field.text;
                               break;
+                            case 66:
+                              sample = field.text;
+                              break;
                             }
                             return true;
                           });
     if (!ok)
       return false;
     Sequence &sequence = sequences[id];
-    if (flags & 1) // the sequence begins anew
-      sequence.names.clear();
+    if (flags & 1) { // the sequence begins anew
+      sequence.names.clear(), sequence.functions.clear();
+      sequence.frames.clear(), sequence.stacks.clear();
+    }
     if (!takeSnapshot(snapshot, sequence) || !takeDefaults(defaults, sequence) || !takeNames(interned, sequence))
       return false;
     if (hasTime) {
@@ -91,6 +105,8 @@ public:
       __builtin_mul_overflow(time, is.unit, &time);
       time = is.now = is.incremental ? is.now + time : time;
     }
+    if (!sample.empty() && !takeSample(sample, sequence))
+      return false;
     return event.empty() || (takeEvent(event, sequence, time) && takeSamples(event, id));
   }
 
@@ -102,35 +118,64 @@ public:
   }
   std::string failure;
   V8Samples samples;
+  Profile sampled; ///< by traced_perf
+  size_t lost = 0; ///< of its samples
 
 private:
   Profile &profile;
   std::map<uint64_t, Sequence> sequences;
   std::map<uint64_t, std::vector<Slice>> open; ///< by track
-  std::map<StringRef, size_t> rows;
+  std::map<StringRef, size_t> rows, functions;
 
+  /// Each has a number and one thing more; of a stack, the last frame is the innermost.
   static bool takeNames(StringRef bytes, Sequence &sequence) {
     return forEachField(bytes, [&](const Fields &field) {
-      uint64_t iid = 0;
+      uint64_t iid = 0, other = 0;
       StringRef name;
-      if (field.number != 2 || !field.hasText)
+      if (!field.hasText || (field.number != 2 && (field.number < 5 || field.number > 7)))
         return true;
       bool ok = forEachField(field.text, [&](const Fields &part) {
         if (part.number == 1)
           iid = part.value;
         else if (part.number == 2)
-          name = part.text;
+          name = part.text.take_front(longestName), other = part.value;
         return true;
       });
-      sequence.names[iid] = name.take_front(longestName);
+      if (field.number == 2)
+        sequence.names[iid] = name;
+      else if (field.number == 5)
+        sequence.functions[iid] = name;
+      else
+        (field.number == 6 ? sequence.frames : sequence.stacks)[iid] = other;
       return ok;
     });
+  }
+  static bool takeTimebase(StringRef bytes, Timebase &timebase) {
+    uint64_t period = 0, frequency = 0, counter = 1;
+    bool ok = forEachField(bytes, [&](const Fields &field) {
+      if (field.number == 1)
+        period = field.value;
+      else if (field.number == 2)
+        frequency = field.value;
+      else if (field.number == 4)
+        counter = field.value;
+      else if (field.number == 3 || field.number == 5) // an event without a number
+        counter = UINT64_MAX;
+      return true;
+    });
+    // cpu-clock, which is also what nothing said means, and task-clock.
+    bool isClock = counter <= 1 || counter == 3;
+    timebase.period = period ? period : isClock && frequency ? 1'000'000'000 / frequency : 0;
+    timebase.isTime = isClock && timebase.period;
+    return ok;
   }
   static bool takeDefaults(StringRef bytes, Sequence &sequence) {
     return forEachField(bytes, [&](const Fields &field) {
       if (field.number == 58)
         sequence.defaultClock = field.value;
-      return field.number != 11 || forEachField(field.text, [&](const Fields &part) {
+      return (field.number != 11 && field.number != 12) || forEachField(field.text, [&](const Fields &part) {
+               if (field.number == 12)
+                 return part.number != 1 || takeTimebase(part.text, sequence.timebase);
                if (part.number == 11)
                  sequence.defaultTrack = part.value;
                return true;
@@ -189,7 +234,44 @@ private:
         failure = "\"" + printable(slice.name, 60) + "\" ends before it begins";
         return false;
       }
-      return add(slice.name, time - slice.begin);
+      return add(profile, rows, slice.name, time - slice.begin);
+    }
+    return true;
+  }
+
+  /// Of traced_perf. The innermost function counts, as in what perf script prints.
+  bool takeSample(StringRef bytes, const Sequence &sequence) {
+    uint64_t stack = 0;
+    bool isSample = true;
+    if (!forEachField(bytes, [&](const Fields &field) {
+          if (field.number == 4)
+            stack = field.value;
+          else if (field.number == 17 || field.number == 18) // tells of samples that are not there
+            isSample = false;
+          return true;
+        }))
+      return false;
+    if (!isSample) {
+      ++lost;
+      return true;
+    }
+    auto frame = sequence.stacks.find(stack);
+    auto function = sequence.frames.find(frame == sequence.stacks.end() ? 0 : frame->second);
+    auto name = sequence.functions.find(function == sequence.frames.end() ? 0 : function->second);
+    StringRef called = name == sequence.functions.end() || name->second.empty() ? "[unknown]" : name->second;
+    const Timebase &every = sequence.timebase;
+    if (!add(sampled, functions, called, every.period ? every.period : 1))
+      return false;
+    ProfileRow &row = sampled.rows[functions[called]];
+    if (row.count == 1) {
+      row.ownDetails().symbol = row.tensor;
+      row.backend = "cpu";
+      row.metric = every.isTime ? "time" : "cycles";
+      row.unit = every.isTime ? "ns" : "cycles";
+    }
+    if ((row.metric == "time") != every.isTime || (sampled.rows.front().metric == "time") != every.isTime) {
+      failure = "there are samples of several events";
+      return false;
     }
     return true;
   }
@@ -212,7 +294,7 @@ private:
     });
   }
 
-  bool add(StringRef name, uint64_t time) {
+  bool add(Profile &profile, std::map<StringRef, size_t> &rows, StringRef name, uint64_t time) {
     auto [found, isNew] = rows.try_emplace(name, profile.rows.size());
     if (isNew) {
       ProfileRow &row = profile.rows.emplace_back();
@@ -238,12 +320,17 @@ llvm::Error readPerfetto(StringRef bytes, const ProfileOptions &, Profile &profi
   });
   if (!whole)
     return makeError(reader.failure.empty() ? "damaged or truncated: this is no trace of Perfetto" : reader.failure);
-  if (!reader.samples.empty()) {
+  bool isSampled = !reader.sampled.rows.empty();
+  if (isSampled && !reader.samples.empty())
+    return makeError("has samples of traced_perf and of V8");
+  if (isSampled || !reader.samples.empty()) {
     if (!profile.rows.empty())
       profile.notes.push_back("the trace has samples, by which its " + std::to_string(profile.rows.size()) +
                               " kinds of slices are left out");
-    profile.rows.clear();
-    return reader.samples.finish(profile);
+    profile.rows = std::move(reader.sampled.rows);
+    if (reader.lost)
+      profile.notes.push_back(std::to_string(reader.lost) + " packets tell of samples that were lost");
+    return isSampled ? llvm::Error::success() : reader.samples.finish(profile);
   }
   if (size_t count = reader.unfinished())
     profile.notes.push_back(std::to_string(count) + " slices begin and never end, and are left out");
@@ -256,7 +343,7 @@ namespace origo::report::formats {
 
 std::vector<ProfileFormat> Perfetto() {
   return {{"perfetto", Rank::Bytes, isPerfetto, readPerfetto,
-           "traces in protocol buffers (.pftrace), whose slices are called as tensors, or V8's samples"}};
+           "traces in protocol buffers (.pftrace), whose slices are called as tensors, or samples of functions"}};
 }
 
 } // namespace origo::report::formats
