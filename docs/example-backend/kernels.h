@@ -51,6 +51,18 @@ KERNEL float hyperbolic_tangent(float x) {
   return 1 - 2 / (1 + exponential(2 * x));
 }
 
+/* The empty assembler keeps the loop from becoming a call of memset, and others of memcpy, whose time would not be the
+   layer's. */
+KERNEL void fill(void *output, int size, uint32_t element, int bytes) {
+  for (int i = 0; i < size; ++i) {
+    if (bytes == 4)
+      ((uint32_t *)output)[i] = element;
+    else
+      ((unsigned char *)output)[i] = (unsigned char)element;
+    __asm__ volatile("" ::: "memory");
+  }
+}
+
 /* The channels of a filter are those of its group; there are in[3] / f[3] groups. No bias: NULL. */
 KERNEL void conv_2d(const float *input, const int *in, const float *filter, const int *f, const float *bias,
                     float *output, const int *out, const int *stride, const int *dilation, const int *before,
@@ -86,8 +98,7 @@ KERNEL void depthwise_conv_2d(const float *input, const int *in, const float *fi
   for (int n = 0; n < out[0]; ++n)
     for (int y = 0; y < out[1]; ++y)
       for (int x = 0; x < out[2]; ++x, output += out[3]) {
-        for (int c = 0; c < out[3]; ++c)
-          output[c] = 0;
+        fill(output, out[3], 0, 4);
         for (int fy = 0; fy < f[1]; ++fy) {
           int row = y * stride[0] + fy * dilation[0] - before[0];
           if (row < 0 || row >= in[1])
@@ -296,15 +307,13 @@ KERNEL void softmax(const float *input, float *output, int rows, int depth, floa
 
 /* Of the elements along some axes: there the steps of the result are 0. */
 KERNEL void mean(const float *input, const int *shape, float *output, const int *steps, int size, int count) {
-  for (int i = 0; i < size; ++i)
-    output[i] = 0;
+  fill(output, size, 0, 4);
   FOR_EACH_OF_4(shape, i) output[AT_4(steps, i)] += *input++;
   for (int i = 0; i < size; ++i)
     output[i] /= (float)count;
 }
 
-/* Elements of `bytes` bytes, from anywhere to anywhere. The empty assembler keeps the loop from becoming a call of
-   memcpy, whose time would not be the layer's. */
+/* Elements of `bytes` bytes, from anywhere to anywhere. */
 KERNEL void move(const void *input, const int *in_steps, void *output, const int *out_steps, const int *shape,
                  int bytes) {
   const unsigned char *from = (const unsigned char *)input;
@@ -316,16 +325,6 @@ KERNEL void move(const void *input, const int *in_steps, void *output, const int
       *(uint32_t *)(void *)y = *(const uint32_t *)(const void *)x;
     else
       *y = *x;
-    __asm__ volatile("" ::: "memory");
-  }
-}
-
-KERNEL void fill(void *output, int size, uint32_t element, int bytes) {
-  for (int i = 0; i < size; ++i) {
-    if (bytes == 4)
-      ((uint32_t *)output)[i] = element;
-    else
-      ((unsigned char *)output)[i] = (unsigned char)element;
     __asm__ volatile("" ::: "memory");
   }
 }

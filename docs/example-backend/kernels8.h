@@ -153,8 +153,7 @@ KERNEL void OF(dequantize)(const T *input, float *output, int size, float scale,
 /* `sums`: room for a sum of each element of the result. */
 KERNEL void OF(mean)(const T *input, const int *shape, T *output, const int *steps, int size, int32_t *sums,
                      int32_t zeros, struct rescaling to) {
-  for (int i = 0; i < size; ++i)
-    sums[i] = 0;
+  fill(sums, size, 0, 4);
   FOR_EACH_OF_4(shape, i) sums[AT_4(steps, i)] += *input++;
   for (int i = 0; i < size; ++i)
     output[i] = (T)rescaled(wrapping_add(sums[i], -zeros), 0, &to);

@@ -11,7 +11,8 @@ extern const struct net_tensor net_inputs[], net_outputs[];
 extern const int net_input_count, net_output_count;
 void net_run(void);
 
-/* Of a network that was compiled with -DNET_PROFILE: what each kernel took of its thread's time. */
+/* Of a network that was compiled with -DNET_PROFILE: what each kernel took of its thread's time, without what
+   reading the clock takes. */
 struct net_time {
   unsigned long long count, ns;
 };
