@@ -309,8 +309,7 @@ if [[ $what == models ]]; then
   # A small sample; ORIGO_THOROUGH=1: networks that there are kernels for.
   models="resnet8_cifar_i8 resnet8_cifar_f32 mobilenet_v1_025_128_f32 vww_96_f32"
   [[ -n ${ORIGO_THOROUGH-} ]] && models+=" mobilenet_v1_025_128_u8 kws_ref_i8 cifar10_f32 mnist_resnet_f32 yunet_i8 yunet_f32 mcunet_det_i8 age_lite_f32 \
-    blazeface_front_f32 mtcnn_pnet_f32 mtcnn_rnet_f32 mnist_lstm_f32 lstm2_unrolled_f32 textcls_wordvec_f32 pose_hourglass_v1_f32 \
-    deeplabv3_257_mv_f32 dtln_1_f32 yunet_f16w"
+    blazeface_front_f32 mtcnn_pnet_f32 mtcnn_rnet_f32 mnist_lstm_f32 lstm2_unrolled_f32 textcls_wordvec_f32 pose_hourglass_v1_f32"
   for model in $models; do
     [[ -f $ORIGO_MODELS/$model.tflite ]] || fail "there is no $ORIGO_MODELS/$model.tflite"
     name=${model//_/-}
