@@ -10,6 +10,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <fcntl.h>
@@ -60,9 +61,9 @@ struct IgnoreWriteSignals::Saved {
   struct sigaction fileSize, pipe;
 };
 
-IgnoreWriteSignals::IgnoreWriteSignals() : saved(std::make_unique<Saved>()) {
-  // LLVM installs its own handlers when the first file is registered for removal; ours have to come after that. It
-  // does not ask whether a signal was ignored, as nohup has it: removing the file then and going on would be wrong.
+/// LLVM installs its own handlers when the first file is registered for removal; ours have to come after that. It does
+/// not ask whether a signal was ignored, as nohup has it: removing the file then and going on would be wrong.
+static void installHandlersOfLLVM() {
   constexpr int interrupts[] = {SIGHUP, SIGINT, SIGTERM};
   struct sigaction before[std::size(interrupts)];
   for (auto [signal, action] : llvm::zip_equal(interrupts, before))
@@ -72,6 +73,20 @@ IgnoreWriteSignals::IgnoreWriteSignals() : saved(std::make_unique<Saved>()) {
   for (auto [signal, action] : llvm::zip_equal(interrupts, before))
     if (action.sa_handler == SIG_IGN)
       ::sigaction(signal, &action, nullptr);
+}
+
+IgnoreWriteSignals::IgnoreWriteSignals() : saved(std::make_unique<Saved>()) {
+  // Each time LLVM goes through all files that were ever registered: not where its handlers are there.
+  static std::atomic<void (*)(int)> ofLLVM{nullptr};
+  auto handler = [] {
+    struct sigaction now;
+    ::sigaction(SIGXFSZ, nullptr, &now);
+    return now.sa_handler;
+  };
+  if (!ofLLVM || handler() != ofLLVM) {
+    installHandlersOfLLVM();
+    ofLLVM = handler();
+  }
   struct sigaction ignore = {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGXFSZ, &ignore, &saved->fileSize);
