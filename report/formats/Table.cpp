@@ -6,13 +6,14 @@
 #include "ir/Error.h"
 
 #include "nlohmann/json.hpp"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
 #include <map>
 #include <set>
 #include <tuple>
-#include <unordered_set>
 
 using namespace origo;
 using namespace origo::report;
@@ -171,22 +172,31 @@ template <class Number> llvm::Error toNumber(StringRef text, Number &result) {
   return llvm::Error::success();
 }
 
-/// Compares rows by all that they say but for how long and how often.
-struct BySaid {
-  size_t operator()(const ProfileRow *row) const {
-    const ProfileDetails &details = row->details();
-    return llvm::hash_combine(StringRef(row->rawName), StringRef(row->tensor), StringRef(row->kind),
-                              StringRef(row->backend), StringRef(row->metric), StringRef(row->unit),
-                              row->subgraph.value_or(0), row->op.value_or(0), details.offset.value_or(0),
-                              details.kernel.value_or(0), StringRef(details.fingerprint),
+/// A row by all that it says but for how long and how often.
+struct Said {
+  ProfileRow *row;
+  size_t hash;
+
+  explicit Said(ProfileRow &is) : row(&is) {
+    const ProfileDetails &details = is.details();
+    hash = llvm::hash_combine(StringRef(is.rawName), StringRef(is.tensor), StringRef(is.kind), StringRef(is.backend),
+                              StringRef(is.metric), StringRef(is.unit), is.subgraph.value_or(0), is.op.value_or(0),
+                              details.offset.value_or(0), details.kernel.value_or(0), StringRef(details.fingerprint),
                               llvm::hash_combine_range(details.partition.begin(), details.partition.end()));
   }
-  bool operator()(const ProfileRow *a, const ProfileRow *b) const {
+  Said(ProfileRow *none, size_t hash) : row(none), hash(hash) {}
+};
+
+struct SameSaid {
+  static Said getEmptyKey() { return {nullptr, 0}; }
+  static Said getTombstoneKey() { return {nullptr, 1}; }
+  static unsigned getHashValue(const Said &said) { return static_cast<unsigned>(said.hash); }
+  static bool isEqual(const Said &a, const Said &b) {
     auto said = [](const ProfileRow &row) {
       return std::tie(row.rawName, row.tensor, row.kind, row.subgraph, row.op, row.backend, row.metric, row.unit,
                       row.details());
     };
-    return said(*a) == said(*b);
+    return a.hash == b.hash && (a.row == b.row || (a.row && b.row && said(*a.row) == said(*b.row)));
   }
 };
 
@@ -196,10 +206,10 @@ class TableRows {
 public:
   explicit TableRows(Profile &profile) : profile(profile) {}
   llvm::Error add(ProfileRow row) {
-    auto [found, isNew] = known.insert(&profile.rows.emplace_back(std::move(row)));
+    auto [found, isNew] = known.insert(Said(profile.rows.emplace_back(std::move(row))));
     if (isNew)
       return llvm::Error::success();
-    ProfileRow &before = **found, again = std::move(profile.rows.back());
+    ProfileRow &before = *found->row, again = std::move(profile.rows.back());
     profile.rows.pop_back();
     if (__builtin_add_overflow(before.count, again.count, &before.count))
       return makeError("the calls of \"" + printable(before.rawName, 60) + "\" are too many");
@@ -208,7 +218,7 @@ public:
 
 private:
   Profile &profile;
-  std::unordered_set<ProfileRow *, BySaid, BySaid> known;
+  llvm::DenseSet<Said, SameSaid> known;
 };
 
 /// A row that is being put together from its cells.
