@@ -1,12 +1,12 @@
-// usage: node netron.mjs BIN SCRATCH < LIST
-// netron.sh calls it; the reader lies in SCRATCH/package.
+// usage: node netron.mjs BIN SCRATCH WORK < LIST
+// netron.sh calls it; the reader lies in SCRATCH/package, files of models in WORK.
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { netron } from './reader.mjs';
 
-const [bin, scratch] = process.argv.slice(2);
-const at = (name) => path.join(scratch, name);
+const [bin, scratch, work] = process.argv.slice(2);
+const at = (name) => path.join(work, name);
 const run = (tool, ...args) =>
   execFileSync(path.join(bin, tool), args, { maxBuffer: 1 << 30, stdio: ['ignore', 'pipe', 'pipe'] }).toString();
 

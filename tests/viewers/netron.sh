@@ -10,4 +10,6 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$here/../runtimes/install.sh"
 source "$here/../folder.sh"
 fetch_netron "$scratch"
-swept "$3" $([[ $3 == networks ]] && echo 20 || echo 10) | grep '\.tflite$' | node "$here/netron.mjs" "$bin" "$scratch"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+swept "$3" $([[ $3 == networks ]] && echo 20 || echo 10) | grep '\.tflite$' | node "$here/netron.mjs" "$bin" "$scratch" "$work"
