@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <map>
+#include <numeric>
 
 using namespace origo;
 using namespace origo::report;
@@ -76,6 +77,12 @@ std::optional<bool> isPointwise(const FileGraph &graph, uint32_t op, StringRef n
 }
 
 } // namespace
+
+std::vector<uint32_t> report::allOperators(const Target &target, uint32_t subgraph) {
+  std::vector<uint32_t> all(subgraph < target.subgraphs.size() ? target.subgraphs[subgraph].operators.size() : 0);
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
 
 std::vector<OperatorFacts> report::factsOf(const Target &target, const FileGraph *graph, uint32_t subgraph,
                                            llvm::ArrayRef<uint32_t> operators) {

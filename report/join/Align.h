@@ -31,6 +31,9 @@ struct OperatorFacts {
 std::vector<OperatorFacts> factsOf(const origin::Target &target, const origin::FileGraph *graph, uint32_t subgraph,
                                    llvm::ArrayRef<uint32_t> operators);
 
+/// The indices of all operators of a subgraph.
+std::vector<uint32_t> allOperators(const origin::Target &target, uint32_t subgraph);
+
 /// The same by their distance from the inputs, and as they were within a level. A fused activation is one of its own,
 /// at the level behind. What only constants lead to, and a PAD that a convolution takes in, is no level.
 std::vector<OperatorFacts> byLevels(llvm::ArrayRef<OperatorFacts> facts);

@@ -152,6 +152,8 @@ std::string headOf(StringRef said) { return plainKind(said.split('(').first); }
 
 } // namespace
 
+bool report::isDelegateKind(StringRef said) { return said.contains("Delegate"); }
+
 bool report::isSchemaKind(StringRef said) {
   static const llvm::StringSet<> names = [] {
     llvm::StringSet<> names;

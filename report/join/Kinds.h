@@ -23,6 +23,9 @@ Agreement agreement(llvm::StringRef said, llvm::StringRef op);
 /// Is it what the schema calls a type, and no profiler's own word?
 bool isSchemaKind(llvm::StringRef said);
 
+/// Is it the type that TFLite gives to the node of a delegate?
+bool isDelegateKind(llvm::StringRef said);
+
 /// Without what is no letter or digit, in small letters.
 std::string plainKind(llvm::StringRef name);
 

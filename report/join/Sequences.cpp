@@ -6,7 +6,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <numeric>
+#include <set>
 
 using namespace origo;
 using namespace origo::report;

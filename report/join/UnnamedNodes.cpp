@@ -1,23 +1,15 @@
 #include "report/join/UnnamedNodes.h"
 
 #include "report/join/Align.h"
+#include "report/join/Kinds.h"
 
 #include "llvm/ADT/STLExtras.h"
 
-#include <numeric>
+#include <set>
 
 using namespace origo;
 using namespace origo::report;
 using namespace origo::origin;
-using llvm::StringRef;
-
-std::vector<uint32_t> report::allOperators(const Target &target, uint32_t subgraph) {
-  std::vector<uint32_t> all(subgraph < target.subgraphs.size() ? target.subgraphs[subgraph].operators.size() : 0);
-  std::iota(all.begin(), all.end(), 0);
-  return all;
-}
-
-bool report::isDelegateKind(StringRef kind) { return kind.contains("Delegate"); }
 
 namespace {
 

@@ -5,12 +5,6 @@
 /// Nodes of delegates whose outputs have no names, as those of subgraphs that are called have none.
 namespace origo::report {
 
-/// All operators of a subgraph.
-std::vector<uint32_t> allOperators(const origin::Target &target, uint32_t subgraph);
-
-/// Is it the type that TFLite gives to the node of a delegate?
-bool isDelegateKind(llvm::StringRef kind);
-
 /// `nodes`, which are of one subgraph, are about what no other row is about. Several divide that as TFLite does, which
 /// `graph` tells; where it tells another number of nodes, they stay what they were.
 void placeUnnamed(llvm::ArrayRef<JoinedRow *> nodes, std::vector<JoinedRow> &rows, const origin::Target &target,
