@@ -398,7 +398,7 @@ for name in lstm transformer while; do
   runs $name
 done
 for name in mobilenet_i8 resnet_i8_float_ends; do
-  generate "$build/networks/$name.tflite" "${name//_/-}" -O1 $checks
+  generate "$ORIGO_NETWORKS/$name.tflite" "${name//_/-}" -O1 $checks
   runs "${name//_/-}"
 done
 "$bin/circle-quantizer" --scheme=int8 --data=random digits.circle quantised.circle >/dev/null 2>said || fail "circle-quantizer: $(<said)"
