@@ -764,6 +764,48 @@ TEST(ProfileFormats, TracedPerfByKernels) {
     llvm::consumeError(readProfile(llvm::StringRef(trace).take_front(length)).takeError());
 }
 
+// Composed after the protocol: no tool at hand writes it.
+TEST(ProfileFormats, SampledStacksOfChromiumLastUntilTheNextOne) {
+  auto varint = [](uint64_t value) {
+    std::string bytes;
+    for (; value > 127; value >>= 7)
+      bytes += static_cast<char>(value | 128);
+    return bytes + static_cast<char>(value);
+  };
+  auto number = [&](uint32_t field, uint64_t value) { return varint(field << 3) + varint(value); };
+  auto part = [&](uint32_t field, const std::string &bytes) {
+    return varint(field << 3 | 2) + varint(bytes.size()) + bytes;
+  };
+  // Stack 1 is main, 2 main and stem, 3 main and scores.
+  std::string names = part(5, number(1, 1) + part(2, "main")) + part(5, number(1, 2) + part(2, "stem")) +
+                      part(5, number(1, 3) + part(2, "scores"));
+  for (uint64_t id : {1, 2, 3})
+    names +=
+        part(6, number(1, id) + number(2, id)) + part(7, number(1, id) + (id == 1 ? "" : number(2, 1)) + number(2, id));
+  std::string begins = part(1, number(10, 7) + number(13, 1) + part(12, names));
+  using Samples = std::vector<std::pair<uint64_t, int64_t>>;
+  auto packet = [&](const Samples &samples, uint64_t sequence = 7) {
+    std::string stacks, deltas;
+    for (auto [stack, delta] : samples)
+      stacks += number(1, stack), deltas += number(2, static_cast<uint64_t>(delta));
+    return part(1, number(10, sequence) + part(54, stacks + deltas + number(3, 8)));
+  };
+  std::string trace = begins + packet({{1, 900}, {2, 50}, {3, 20}}) + packet({{2, 30}, {9, 5}}, 7) + packet({{1, 40}});
+  Join join = digits().join(trace);
+  std::string text;
+  for (const JoinedRow &row : join.rows)
+    text += row.row.rawName.str() + " " + std::to_string(row.row.count) + " " + std::to_string(row.row.value) + "\n";
+  EXPECT_EQ(text, "main 1 50000\nstem 2 25000\nscores 1 30000\n[unknown] 1 40000\n");
+  EXPECT_EQ(rowOf(join, "scores")->match, Match::Tensor);
+  // Threads are sequences of their own.
+  EXPECT_EQ(digits().join(trace + packet({{3, 1}}, 8)).total, join.total);
+  EXPECT_NE(errorOf(begins + packet({{1, 0}, {3, -1}})).find("ends before it begins"), std::string::npos);
+  EXPECT_NE(errorOf(begins + packet({{1, 0}, {3, INT64_MAX}})).find("ends before it begins"), std::string::npos);
+  EXPECT_NE(errorOf(begins + part(1, part(54, number(1, 1)))).find("1 sampled stacks and 0 times"), std::string::npos);
+  for (size_t length = 0; length < trace.size(); ++length)
+    llvm::consumeError(readProfile(llvm::StringRef(trace).take_front(length)).takeError());
+}
+
 TEST(ProfileFormats, BrowsersMeasuresByName) {
   for (auto [file, stem] :
        {std::pair("real/chromium.digits.json", 1288000u), std::pair("real/chromium.digits.pftrace", 3529000u)}) {

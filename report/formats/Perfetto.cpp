@@ -43,6 +43,7 @@ struct Sequence {
   std::map<uint64_t, uint64_t> frames; ///< the function of each
   std::map<uint64_t, uint64_t> stacks; ///< the innermost frame of each
   Timebase timebase;
+  StringRef running; ///< the function of the sample that lasts until the next one
   std::map<uint64_t, Clock> clocks;
   uint64_t defaultClock = 0, defaultTrack = 0;
 };
@@ -58,7 +59,7 @@ public:
 
   bool packet(StringRef bytes) {
     uint64_t id = 0, time = 0, clock = 0, flags = 0;
-    StringRef event, interned, defaults, snapshot, sample;
+    StringRef event, interned, defaults, snapshot, sample, stream;
     bool hasTime = false, ok = forEachField(bytes, [&](const Fields &field) {
                             switch (field.number) {
                             case 6:
@@ -78,6 +79,9 @@ public:
                               break;
                             case 13:
                               flags = field.value;
+                              break;
+                            case 54:
+                              stream = field.text;
                               break;
                             case 58:
                               clock = field.value;
@@ -105,7 +109,7 @@ public:
       __builtin_mul_overflow(time, is.unit, &time);
       time = is.now = is.incremental ? is.now + time : time;
     }
-    if (!sample.empty() && !takeSample(sample, sequence))
+    if ((!sample.empty() && !takeSample(sample, sequence)) || (!stream.empty() && !takeStream(stream, sequence)))
       return false;
     return event.empty() || (takeEvent(event, sequence, time) && takeSamples(event, id));
   }
@@ -118,8 +122,8 @@ public:
   }
   std::string failure;
   V8Samples samples;
-  Profile sampled; ///< by traced_perf
-  size_t lost = 0; ///< of its samples
+  Profile sampled; ///< by traced_perf, or by Chromium's sampler of stacks
+  size_t lost = 0; ///< of these samples
 
 private:
   Profile &profile;
@@ -239,6 +243,13 @@ private:
     return true;
   }
 
+  static StringRef innermost(uint64_t stack, const Sequence &sequence) {
+    auto frame = sequence.stacks.find(stack);
+    auto function = sequence.frames.find(frame == sequence.stacks.end() ? 0 : frame->second);
+    auto name = sequence.functions.find(function == sequence.frames.end() ? 0 : function->second);
+    return name == sequence.functions.end() || name->second.empty() ? "[unknown]" : name->second;
+  }
+
   /// Of traced_perf. The innermost function counts, as in what perf script prints.
   bool takeSample(StringRef bytes, const Sequence &sequence) {
     uint64_t stack = 0;
@@ -255,21 +266,51 @@ private:
       ++lost;
       return true;
     }
-    auto frame = sequence.stacks.find(stack);
-    auto function = sequence.frames.find(frame == sequence.stacks.end() ? 0 : frame->second);
-    auto name = sequence.functions.find(function == sequence.frames.end() ? 0 : function->second);
-    StringRef called = name == sequence.functions.end() || name->second.empty() ? "[unknown]" : name->second;
     const Timebase &every = sequence.timebase;
-    if (!add(sampled, functions, called, every.period ? every.period : 1))
+    return addSample(innermost(stack, sequence), every.period ? every.period : 1, every.isTime);
+  }
+
+  /// Of Chromium's sampler: stacks, and how many microseconds each is behind the one before it, in the packet before,
+  /// too. A sample lasts until the next one; the last one of a sequence has no end.
+  bool takeStream(StringRef bytes, Sequence &sequence) {
+    std::vector<uint64_t> stacks, deltas;
+    if (!forEachField(bytes, [&](const Fields &field) {
+          if (field.number == 1)
+            stacks.push_back(field.value);
+          else if (field.number == 2)
+            deltas.push_back(field.value);
+          return true;
+        }))
+      return false;
+    if (stacks.size() != deltas.size()) {
+      failure = "a packet has " + std::to_string(stacks.size()) + " sampled stacks and " +
+                std::to_string(deltas.size()) + " times";
+      return false;
+    }
+    for (auto [stack, delta] : llvm::zip(stacks, deltas)) {
+      uint64_t time = 0;
+      if (static_cast<int64_t>(delta) < 0 || __builtin_mul_overflow(delta, uint64_t(1000), &time)) {
+        failure = "a sampled stack ends before it begins";
+        return false;
+      }
+      if (!sequence.running.empty() && !addSample(sequence.running, time, true))
+        return false;
+      sequence.running = innermost(stack, sequence);
+    }
+    return true;
+  }
+
+  bool addSample(StringRef called, uint64_t value, bool isTime) {
+    if (!add(sampled, functions, called, value))
       return false;
     ProfileRow &row = sampled.rows[functions[called]];
     if (row.count == 1) {
       row.ownDetails().symbol = row.tensor;
       row.backend = "cpu";
-      row.metric = every.isTime ? "time" : "cycles";
-      row.unit = every.isTime ? "ns" : "cycles";
+      row.metric = isTime ? "time" : "cycles";
+      row.unit = isTime ? "ns" : "cycles";
     }
-    if ((row.metric == "time") != every.isTime || (sampled.rows.front().metric == "time") != every.isTime) {
+    if ((row.metric == "time") != isTime || (sampled.rows.front().metric == "time") != isTime) {
       failure = "there are samples of several events";
       return false;
     }
@@ -322,7 +363,7 @@ llvm::Error readPerfetto(StringRef bytes, const ProfileOptions &, Profile &profi
     return makeError(reader.failure.empty() ? "damaged or truncated: this is no trace of Perfetto" : reader.failure);
   bool isSampled = !reader.sampled.rows.empty();
   if (isSampled && !reader.samples.empty())
-    return makeError("has samples of traced_perf and of V8");
+    return makeError("has samples of native code and of V8; record one of them");
   if (isSampled || !reader.samples.empty()) {
     if (!profile.rows.empty())
       profile.notes.push_back("the trace has samples, by which its " + std::to_string(profile.rows.size()) +
