@@ -799,6 +799,10 @@ TEST(ProfileFormats, SampledStacksOfChromiumLastUntilTheNextOne) {
   EXPECT_EQ(rowOf(join, "scores")->match, Match::Tensor);
   // Threads are sequences of their own.
   EXPECT_EQ(digits().join(trace + packet({{3, 1}}, 8)).total, join.total);
+  // Where a sequence begins anew, or packets are lost, the next time is no difference to the last one.
+  std::string lost = part(1, number(10, 7) + number(42, 1));
+  for (const std::string &gap : {begins, lost})
+    EXPECT_EQ(digits().join(trace + gap + packet({{1, 900}, {2, 50}})).total, join.total + 50000);
   EXPECT_NE(errorOf(begins + packet({{1, 0}, {3, -1}})).find("ends before it begins"), std::string::npos);
   EXPECT_NE(errorOf(begins + packet({{1, 0}, {3, INT64_MAX}})).find("ends before it begins"), std::string::npos);
   EXPECT_NE(errorOf(begins + part(1, part(54, number(1, 1)))).find("1 sampled stacks and 0 times"), std::string::npos);

@@ -60,41 +60,45 @@ public:
   bool packet(StringRef bytes) {
     uint64_t id = 0, time = 0, clock = 0, flags = 0;
     StringRef event, interned, defaults, snapshot, sample, stream;
-    bool hasTime = false, ok = forEachField(bytes, [&](const Fields &field) {
-                            switch (field.number) {
-                            case 6:
-                              snapshot = field.text;
-                              break;
-                            case 8:
-                              time = field.value, hasTime = true;
-                              break;
-                            case 10:
-                              id = field.value;
-                              break;
-                            case 11:
-                              event = field.text;
-                              break;
-                            case 12:
-                              interned = field.text;
-                              break;
-                            case 13:
-                              flags = field.value;
-                              break;
-                            case 54:
-                              stream = field.text;
-                              break;
-                            case 58:
-                              clock = field.value;
-                              break;
-                            case 59:
-                              defaults = field.text;
-                              break;
-                            case 66:
-                              sample = field.text;
-                              break;
-                            }
-                            return true;
-                          });
+    bool hasTime = false, dropped = false;
+    bool ok = forEachField(bytes, [&](const Fields &field) {
+      switch (field.number) {
+      case 6:
+        snapshot = field.text;
+        break;
+      case 8:
+        time = field.value, hasTime = true;
+        break;
+      case 10:
+        id = field.value;
+        break;
+      case 11:
+        event = field.text;
+        break;
+      case 12:
+        interned = field.text;
+        break;
+      case 13:
+        flags = field.value;
+        break;
+      case 42:
+        dropped = field.value;
+        break;
+      case 54:
+        stream = field.text;
+        break;
+      case 58:
+        clock = field.value;
+        break;
+      case 59:
+        defaults = field.text;
+        break;
+      case 66:
+        sample = field.text;
+        break;
+      }
+      return true;
+    });
     if (!ok)
       return false;
     Sequence &sequence = sequences[id];
@@ -102,6 +106,8 @@ public:
       sequence.names.clear(), sequence.functions.clear();
       sequence.frames.clear(), sequence.stacks.clear();
     }
+    if ((flags & 1) || dropped) // what the next time is a difference to is not known
+      sequence.running = {};
     if (!takeSnapshot(snapshot, sequence) || !takeDefaults(defaults, sequence) || !takeNames(interned, sequence))
       return false;
     if (hasTime) {
@@ -271,7 +277,7 @@ private:
   }
 
   /// Of Chromium's sampler: stacks, and how many microseconds each is behind the one before it, in the packet before,
-  /// too. A sample lasts until the next one; the last one of a sequence has no end.
+  /// too. A sample lasts until the next one; the last one of a sequence, and before it begins anew, has no end.
   bool takeStream(StringRef bytes, Sequence &sequence) {
     std::vector<uint64_t> stacks, deltas;
     if (!forEachField(bytes, [&](const Fields &field) {
