@@ -790,7 +790,7 @@ TEST(ProfileFormats, SampledStacksOfChromiumLastUntilTheNextOne) {
       stacks += number(1, stack), deltas += number(2, static_cast<uint64_t>(delta));
     return part(1, number(10, sequence) + part(54, stacks + deltas + number(3, 8)));
   };
-  std::string trace = begins + packet({{1, 900}, {2, 50}, {3, 20}}) + packet({{2, 30}, {9, 5}}, 7) + packet({{1, 40}});
+  std::string trace = begins + packet({{1, 900}, {2, 50}, {3, 20}}) + packet({{2, 30}, {9, 5}}) + packet({{1, 40}});
   Join join = digits().join(trace);
   std::string text;
   for (const JoinedRow &row : join.rows)

@@ -106,7 +106,7 @@ public:
       sequence.names.clear(), sequence.functions.clear();
       sequence.frames.clear(), sequence.stacks.clear();
     }
-    if ((flags & 1) || dropped) // what the next time is a difference to is not known
+    if ((flags & 1) || dropped) // the next sample does not say how long this one lasts
       sequence.running = {};
     if (!takeSnapshot(snapshot, sequence) || !takeDefaults(defaults, sequence) || !takeNames(interned, sequence))
       return false;
