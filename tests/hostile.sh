@@ -5,7 +5,7 @@
 . "$(dirname "${BASH_SOURCE[0]}")/command_line.sh" "$1"
 files=$root/tests/regressions/hostile
 sanitized=$(grep -qa __asan_init "$bin/circle2circle" && echo yes || true)
-export ASAN_OPTIONS=hard_rss_limit_mb=2048:allocator_may_return_null=1:${ASAN_OPTIONS-}
+export ASAN_OPTIONS=hard_rss_limit_mb=2048:max_allocation_size_mb=512:allocator_may_return_null=1:${ASAN_OPTIONS-}
 
 # Within limits; under sanitizers, whose shadow takes any address, without that of memory.
 bounded() {
