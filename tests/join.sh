@@ -87,6 +87,14 @@ sed '50000s/"us": /"us": 1, "us": /' many.json >wrong.json
 origin-dump --join wrong.json digits.circle >out 2>said && fail "a key that is there twice is joined"
 grep -q 'has the key "us" twice' said || fail "a key that is there twice: $(<said)"
 
+# Of rows about no operator, a person sees a thousand and the sum of the others; programs see all.
+awk 'BEGIN { print "name,us\nstem/relu,2"; for (i = 0; i < 1500; ++i) printf "other%d,%d\n", i, i < 1499 ? 3 : 9 }' >foreign.csv
+origin-dump --join foreign.csv digits.circle >out 2>said || fail "foreign rows: $(<said)"
+[[ $(grep -c ' none ' out) == 1000 ]] && grep -q ' none .*other1499$' out &&
+  grep -qx 'and 500 more rows that are about no operator, 1.500 ms' out && grep -qE '^unattributed  *4.506 ms' out || fail "foreign rows: $(tail -7 out)"
+origin-dump --join foreign.csv --full digits.circle >out 2>said || fail "foreign rows: $(<said)"
+[[ $(grep -c ' none ' out) == 1500 ]] || fail "--full leaves foreign rows out"
+
 # Samples of perf, given to operators by time: of what runs within a loop, the inner one.
 cat >times.json <<'END'
 {"traceEvents": [{"name": "WHILE", "ph": "X", "ts": 1000000000, "dur": 100, "args": {"subgraph": 0, "operator": 0, "output": "steps\t"}},

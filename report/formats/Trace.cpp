@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Support/Allocator.h"
 
 #include <map>
 #include <set>
@@ -137,7 +138,7 @@ private:
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>>
       openAsync;                                                           ///< by process, category, id and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole; ///< by process and thread
-  llvm::StringMap<size_t> numbers;                                         ///< of rows by name and place
+  llvm::StringMap<size_t, llvm::BumpPtrAllocator> numbers;                 ///< of rows by name and place
   std::deque<ProfileRow> rows; ///< that events tell of, with 0 calls before one is told of whole
   std::vector<size_t> order;   ///< in which their first runs were told of whole
   std::set<size_t> isOtherModel;

@@ -9,6 +9,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
+#include <algorithm>
+
 using namespace origo;
 using namespace origo::report;
 using namespace origo::origin;
@@ -138,9 +140,19 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
       os << "and " << all - count << " more lines\n";
   };
   if (by == By::Row) {
-    std::vector<const JoinedRow *> rows;
+    constexpr size_t foreignShown = 1000; // more of them tell a person nothing
+    std::vector<const JoinedRow *> rows, foreign;
+    uint64_t leftOut = 0;
     for (const JoinedRow &row : join.rows)
-      rows.push_back(&row);
+      (row.match == Match::None && !full && !options.top ? foreign : rows).push_back(&row);
+    if (foreign.size() > foreignShown) {
+      std::nth_element(foreign.begin(), foreign.begin() + foreignShown, foreign.end(),
+                       [](auto *a, auto *b) { return a->ns != b->ns ? a->ns > b->ns : a < b; });
+      for (const JoinedRow *row : llvm::ArrayRef(foreign).drop_front(foreignShown))
+        leftOut += row->ns;
+    }
+    rows.insert(rows.end(), foreign.begin(), foreign.begin() + std::min(foreign.size(), foreignShown));
+    llvm::sort(rows); // as the profile lists them
     if (options.top)
       llvm::stable_sort(rows, [](const JoinedRow *a, const JoinedRow *b) { return a->ns > b->ns; });
     shorten(rows);
@@ -158,6 +170,9 @@ void report::printJoin(const Join &join, const MapNames &names, By by, const Joi
                  },
                  os, {0, 1});
     sayRest(rows.size());
+    if (foreign.size() > foreignShown)
+      os << "and " << foreign.size() - foreignShown << " more rows that are about no operator, "
+         << milliseconds(leftOut) << " ms\n";
   } else {
     std::vector<RolledUp> lines = rollUp(join, names, by, source);
     if (!options.byId)

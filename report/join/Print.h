@@ -24,7 +24,7 @@ std::vector<RolledUp> rollUp(const Join &join, const MapNames &names, By by, con
 
 /// How much of a table is shown, and in which order.
 struct TableOptions {
-  bool full = false; ///< shorten no names
+  bool full = false; ///< shorten no names, and list every row that is about no operator
   size_t top = 0;    ///< only so many lines, of what costs most; 0: all
   bool byId = false; ///< operators by id instead of by falling cost
 };
