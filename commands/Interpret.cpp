@@ -255,7 +255,7 @@ void Interpreter::summarise(llvm::ArrayRef<Port> ports, llvm::MutableArrayRef<Na
 
 /// More runs, after the first, which has arranged everything, into the memory of its outputs: as many as wanted.
 /// Without that number a trace is of one run, and a table of as many as tell the median of a run to 3 %, or take two
-/// seconds.
+/// seconds; of as many as take six where more of them may tell which operator is the slowest.
 llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRef> inputs, llvm::ArrayRef<Port> ports,
                                  llvm::MutableArrayRef<NamedTensor> outputs, const RunOptions &run,
                                  RunProfile *profiled) {
@@ -268,11 +268,21 @@ llvm::Error Interpreter::measure(const Session &session, llvm::ArrayRef<TensorRe
   constexpr unsigned fewest = 11, most = 1000;
   constexpr std::chrono::seconds budget(2);
   auto start = Clock::now();
+  unsigned looksAt = fewest; // often enough, and in all as much work as the last time
   auto isEnough = [&](unsigned count) {
     if (request.runs)
       return count >= *request.runs;
-    bool isOver = tracesOnly() || count >= most || Clock::now() - start > budget;
-    return count > 0 && (isOver || (count >= fewest && profiled->whole().spread() < 0.03));
+    auto passed = Clock::now() - start;
+    if (count == 0 || (count < fewest && passed < budget && !tracesOnly()))
+      return false;
+    if (tracesOnly() || count >= most || passed > 3 * budget)
+      return true;
+    if (passed < budget && profiled->whole().spread() >= 0.03)
+      return false;
+    if (count < looksAt && count >= fewest)
+      return false;
+    looksAt = count + count / 4;
+    return !profiled->mayTellSlowest();
   };
   for (unsigned i = 0; !isEnough(i); ++i) {
     auto begin = Clock::now();

@@ -117,6 +117,25 @@ json::Array RunProfile::table(const std::optional<Peak> &peak) const {
   return table;
 }
 
+/// How many of the others may be as slow as the first line's operator.
+size_t RunProfile::tiedWithFirst(llvm::ArrayRef<Line> lines) const {
+  // Where the model lies in memory differs from process to process, and is in no interval of one.
+  constexpr double place = 1.05;
+  // Side by side in each run, so that what slows a run down is in neither.
+  llvm::ArrayRef<double> first = rows.find(lines.front().op)->second.times;
+  return llvm::count_if(lines.drop_front(), [&](const Line &line) {
+    std::vector<double> parts;
+    for (auto [other, slowest] : llvm::zip(rows.find(line.op)->second.times, first))
+      parts.push_back(slowest > 0 ? other / slowest : 1);
+    return Median::of(std::move(parts)).high * place >= 1;
+  });
+}
+
+bool RunProfile::mayTellSlowest() const {
+  auto lines = slowestFirst();
+  return lines.size() > 1 && lines[0].time.value > 1.1 * lines[1].time.value && (runs() < 6 || tiedWithFirst(lines));
+}
+
 /// Which operator is the slowest, if noise lets that be told.
 std::string RunProfile::verdict(llvm::ArrayRef<Line> lines) const {
   auto words = [](const Operator &op) {
@@ -125,21 +144,11 @@ std::string RunProfile::verdict(llvm::ArrayRef<Line> lines) const {
   };
   if (lines.size() < 2 || runs() < 6)
     return runs() < 6 ? "too few runs to tell noise from time" : "";
-  // Where the model lies in memory differs from process to process, and is in no interval of one.
-  constexpr double place = 1.05;
-  llvm::ArrayRef<Line> others = lines.drop_front();
-  // Side by side in each run, so that what slows a run down is in neither.
-  llvm::ArrayRef<double> first = rows.find(lines.front().op)->second.times;
-  size_t tied = llvm::count_if(others, [&](const Line &line) {
-    std::vector<double> parts;
-    for (auto [other, slowest] : llvm::zip(rows.find(line.op)->second.times, first))
-      parts.push_back(slowest > 0 ? other / slowest : 1);
-    return Median::of(std::move(parts)).high * place >= 1;
-  });
+  size_t tied = tiedWithFirst(lines);
   if (tied == 0)
     return "the slowest is " + words(*lines.front().op);
   return "noise does not tell which is the slowest: " + words(*lines.front().op) + ", or " +
-         (tied == 1 ? words(*others.front().op) : "one of " + std::to_string(tied) + " others");
+         (tied == 1 ? words(*lines[1].op) : "one of " + std::to_string(tied) + " others");
 }
 
 void RunProfile::printTable(llvm::raw_ostream &os, const std::optional<Peak> &peak) const {

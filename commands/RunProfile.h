@@ -37,6 +37,9 @@ public:
   unsigned runs() const { return static_cast<unsigned>(wholes.size()); }
   Median whole() const { return Median::of(wholes); }      ///< of runs
   llvm::ArrayRef<double> ofRuns() const { return wholes; } ///< in milliseconds
+  /// Noise does not tell yet which operator is the slowest, but its median is a tenth above the next one: more runs
+  /// may.
+  bool mayTellSlowest() const;
   /// What each operator took in each run, in milliseconds.
   void forEach(llvm::function_ref<void(const Operator &, llvm::ArrayRef<double>)> f) const {
     for (const auto &[op, row] : rows)
@@ -73,6 +76,7 @@ private:
   llvm::SmallVector<std::pair<Clock::time_point, Clock::duration>> finished; ///< that nothing around has claimed yet
 
   std::vector<Line> slowestFirst() const;
+  size_t tiedWithFirst(llvm::ArrayRef<Line> lines) const;
   std::string verdict(llvm::ArrayRef<Line> lines) const;
 };
 
