@@ -262,14 +262,16 @@ void Job::writeReproducer() const {
             shellWord(path) + " out.circle");
 }
 
-static void tellDeclared(const std::map<const Pass *, unsigned> &declared, const Door &door) {
+static std::vector<std::string> declaredTexts(const std::map<const Pass *, unsigned> &declared) {
+  std::vector<std::string> texts;
   for (const auto &[pass, tensors] : declared)
-    door.note((llvm::Twine(tensors) + (tensors == 1 ? " tensor is another one" : " tensors are others") + " by " +
-               pass->name + ", which changes results by " + pass->bound)
-                  .str());
+    texts.push_back((llvm::Twine(tensors) + (tensors == 1 ? " tensor is another one" : " tensors are others") + " by " +
+                     pass->name + ", which changes results by " + pass->bound)
+                        .str());
+  return texts;
 }
 
-llvm::Error Job::verify(Verdict &verdict) const {
+llvm::Error Job::verify(Verdict &verdict, std::string &proof) const {
   if (!request.verifyNumerics && !request.verifyAlgebra)
     return llvm::Error::success();
   PayloadStore store;
@@ -295,7 +297,11 @@ llvm::Error Job::verify(Verdict &verdict) const {
       return inFile(request.input, makeError("is not equal in exact arithmetic after " + proved->wrong->text));
     }
     door.note("proved: " + proofText(proved->proof));
-    tellDeclared(proved->declared, door);
+    proof = certificateText(proved->proof);
+    for (const std::string &text : declaredTexts(proved->declared)) {
+      door.note(text);
+      proof += "; " + text;
+    }
     for (const std::string &assumption : proved->proof.assumptions)
       door.note("proved: assuming that " + printable(assumption));
     if (!request.verifyNumerics)
@@ -309,7 +315,8 @@ llvm::Error Job::verify(Verdict &verdict) const {
   if (!wrong)
     return inFile(request.input, wrong.takeError());
   if (!*wrong) {
-    tellDeclared(declared, door);
+    for (const std::string &text : declaredTexts(declared))
+      door.note(text);
     return llvm::Error::success();
   }
   verdict = Verdict::Refused;
@@ -387,7 +394,7 @@ llvm::Expected<Job::Result> Job::optimize(PayloadStore &store, llvm::function_re
   return result;
 }
 
-llvm::Error Job::runOnce() const {
+llvm::Error Job::runOnce(std::string proof) const {
   PayloadStore store(spillFolder(request.output));
   llvm::Expected<Result> made = optimize(store, [&] {
     if (request.verifyEach)
@@ -396,6 +403,7 @@ llvm::Error Job::runOnce() const {
   if (!made)
     return made.takeError();
   const Model &model = *made->imported.model;
+  made->imported.lineage.proof = std::move(proof);
   if (llvm::Error error = write(made->imported, request.output))
     return error;
   tellResult(door, made->bytes, request.output, made->operators, model.operatorCount(), model.rewrites,
@@ -412,9 +420,10 @@ llvm::Error Job::runOnce() const {
 }
 
 llvm::Error Job::run(llvm::raw_ostream &os, Verdict &verdict) const {
-  if (llvm::Error error = verify(verdict))
+  std::string proof;
+  if (llvm::Error error = verify(verdict, proof))
     return error;
-  return request.bisect.empty() ? runOnce() : bisect(*this, os);
+  return request.bisect.empty() ? runOnce(std::move(proof)) : bisect(*this, os);
 }
 
 } // namespace origo::commands

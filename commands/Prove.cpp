@@ -397,12 +397,14 @@ private:
 
 } // namespace
 
+const char *verdict(const eval::Proof &proof) {
+  return !proof.undecided.empty() ? "undecided" : proof.divisionsByZero ? "undefined" : "equal";
+}
+
 const char *FileProof::verdict() const {
   if (isUnequal())
     return "unequal";
-  if (isUndecided())
-    return "undecided";
-  return graph.divisionsByZero ? "undefined" : "equal";
+  return constants.untold.empty() ? commands::verdict(graph) : "undecided";
 }
 
 llvm::Expected<FileProof> proveFiles(Related related, PayloadStore &store, const eval::ProveOptions &options) {
@@ -443,6 +445,20 @@ std::string proofText(const eval::Proof &proof) {
             " comparisons too near to be decided";
   if (proof.divisionsByZero)
     text += "; " + std::to_string(proof.divisionsByZero) + " numbers undefined";
+  return text;
+}
+
+/// What it takes to run a proof again.
+static std::string drawnText(const eval::Proof &proof) {
+  return "modulo " +
+         llvm::join(llvm::map_range(proof.primes, [](uint64_t prime) { return std::to_string(prime); }), " and ") +
+         ", seed " + std::to_string(proof.seed);
+}
+
+std::string certificateText(const eval::Proof &proof) {
+  std::string text = std::string(verdict(proof)) + ": " + proofText(proof) + "; " + drawnText(proof);
+  for (const std::string &assumption : proof.assumptions)
+    text += "; assuming that " + assumption;
   return text;
 }
 
@@ -505,9 +521,7 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
   for (const auto &[reason, count] : constants.untold)
     os << ", " << count << " undecided (" << reason << ')';
   os << "\n  graph: " << proofText(proof.graph) << '\n';
-  os << "  modulo "
-     << llvm::join(llvm::map_range(proof.graph.primes, [](uint64_t prime) { return std::to_string(prime); }), " and ")
-     << ", seed " << proof.graph.seed << '\n';
+  os << "  " << drawnText(proof.graph) << '\n';
   for (const std::string &text : proof.graph.assumptions)
     os << "  assuming that " << printable(text) << '\n';
   for (const std::string &text : constants.wrong)

@@ -23,7 +23,6 @@ struct FileProof {
   std::vector<std::string> different; ///< of the graph, in the order of execution, outputs last
 
   bool isUnequal() const { return !constants.wrong.empty() || !different.empty(); }
-  bool isUndecided() const { return !constants.untold.empty() || !graph.undecided.empty(); }
   /// "equal", "unequal", "undecided", or "undefined" where something is divided by zero.
   const char *verdict() const;
 };
@@ -36,8 +35,12 @@ struct FileProof {
 /// the map does not lead to the source.
 llvm::Expected<FileProof> proveFiles(Related related, PayloadStore &store, const eval::ProveOptions &options = {});
 
+/// Of a graph in which nothing is different.
+const char *verdict(const eval::Proof &proof);
 /// What exact arithmetic says of tensors, in one line.
 std::string proofText(const eval::Proof &proof);
+/// The same with the verdict, by what it can be run again, and what it assumes.
+std::string certificateText(const eval::Proof &proof);
 void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os);
 
 } // namespace origo::commands

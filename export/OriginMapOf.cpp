@@ -25,6 +25,7 @@ MapOfModel::MapOfModel(Model &model, const origin::Lineage &lineage, const Table
   map.target.file = std::move(name);
   map.target.format = tables.tflite ? "tflite" : "circle";
   map.target.laws = origin::allLaws;
+  map.target.proof = lineage.proof;
   withView(model, tables, [&](const origin::ModelView &view) {
     map.target.fingerprint = origin::fingerprint(view);
     map.target.content = origin::content(view);

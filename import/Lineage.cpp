@@ -247,8 +247,12 @@ Error continueMap(origin::OriginMap map, const origin::Digest &fingerprint, cons
   lineage.retrained = map.retrained || retrained;
   lineage.source = std::make_shared<origin::Listing>(std::move(map.source));
   lineage.chain = std::move(map.chain);
-  lineage.chain.push_back(
-      {std::move(name), std::move(format), fingerprint, map.target.laws, std::move(map.target.inferred)});
+  lineage.chain.push_back({.file = std::move(name),
+                           .format = std::move(format),
+                           .fingerprint = fingerprint,
+                           .laws = map.target.laws,
+                           .inferred = std::move(map.target.inferred),
+                           .proof = std::move(map.target.proof)});
   imported.model->run = lineage.chain.size();
   return Error::success();
 }

@@ -306,6 +306,7 @@ struct Target {
   Digest fingerprint{}, content{};
   uint32_t laws = 0;         ///< as in ChainEntry
   std::string inferred = {}; ///< as in ChainEntry
+  std::string proof = {};    ///< as in ChainEntry
   std::vector<TargetSubgraph> subgraphs;
 
   /// By subgraph and index in the file; null: there is none.
@@ -370,6 +371,7 @@ struct ChainEntry {
   Digest fingerprint{};
   uint32_t laws = 0; ///< how many laws of docs/origin-map.md the run knew that wrote this file; 0: it did not say
   std::string inferred = {}; ///< who wrote the file told no origins: by which evidence they were found; empty: it did
+  std::string proof = {};    ///< what the run that wrote the file proved of its rewrites, and how; empty: nothing
 };
 
 struct OriginMap {
@@ -398,6 +400,7 @@ struct Lineage {
   std::shared_ptr<const Listing> source;
   std::vector<ChainEntry> chain;
   bool retrained = false;
+  std::string proof = {}; ///< as in ChainEntry, of what is made of it now
 };
 
 } // namespace origo::origin

@@ -149,6 +149,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
   if (seed % 3)
     randomLayers(random, map.source);
   map.target.laws = random.oneIn(2) ? 11 : 0;
+  map.target.inferred = random.oneIn(4) ? "by names" : "";
+  map.target.proof = random.oneIn(4) ? "equal: 3 tensors equal" : "";
   for (uint32_t i = random.below(3); i--;) {
     SourceSignature signature{random.name(), random.below(4), {}, {}};
     for (uint32_t k = random.below(4); k--;)
@@ -249,7 +251,8 @@ inline OriginMap randomMap(unsigned seed, const ModelView &target) {
       map.ledger.push_back(row);
     }
   for (uint32_t i = random.below(3); i--;)
-    map.chain.push_back({"step" + std::to_string(i) + ".circle", "circle", random.digest(), random.below(2) * 10});
+    map.chain.push_back({"step" + std::to_string(i) + ".circle", "circle", random.digest(), random.below(2) * 10,
+                         random.oneIn(4) ? "by names" : "", random.oneIn(4) ? "equal: 3 tensors equal" : ""});
   for (bool isTensor : {false, true})
     for (uint32_t id : random.ids(isTensor ? tensors : operators, 10))
       for (uint32_t i = random.below(3); i--;)

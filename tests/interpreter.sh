@@ -134,6 +134,15 @@ subgraph @main(%x: f32[2,3]) -> (%y) {
 NET
 "$bin/circle2circle" --passes=recognise-mean --verify-algebra thirds.origo thirds.circle 2>log || fail "what is taken for a third: $(<log)"
 grep -q 'assuming that 0.333333343 is 1 / 3 (recognise-mean)' log || fail "nothing is said of a third: $(<log)"
+# The map says so in its file and beside it; the next run says what this one has proved, and proves nothing itself.
+certificate='equal: [1-9][0-9]* tensors? equal; modulo 2305843009213693951 and [0-9]{19}, seed 1; assuming that 0.333333343 is 1 / 3 \(recognise-mean\)'
+grep -qE "\"proof\": \"$certificate\"" thirds.circle.origin.json || fail "the side file has no certificate"
+"$bin/origin-dump" --summary thirds.circle | grep -qE "^  rewrites proved  $certificate\$" || fail "the map has no certificate"
+"$bin/circle2circle" -O1 thirds.circle again.circle 2>/dev/null || fail "again.circle"
+[[ $("$bin/origin-dump" --summary again.circle | grep -A1 ^through | tail -1) =~ $certificate ]] || fail "the chain has no certificate"
+[[ $(grep -c '"proof"' again.circle.origin.json) == 1 ]] || fail "what was not proved has a certificate"
+"$bin/circle2circle" -O1 --no-origin-json --origin-map=thirds.circle.origin.json thirds.circle other.circle 2>/dev/null || fail "other.circle"
+"$bin/origin-dump" --summary other.circle | grep -qE "^  rewrites proved  $certificate\$" || fail "a side file's certificate is lost"
 cat >roots.origo <<'NET'
 origo 1
 model circle version 0

@@ -28,6 +28,8 @@ void PageWriter::writeMap(const origin::OriginMap &map) {
       os << '[' << row.subgraph << ',' << row.index << ',' << id(row.word) << ']';
     });
   }
+  if (!map.target.proof.empty() && !map.retrained)
+    os << ",\n\"proof\":" << id(map.target.proof);
   column("unneeded", map.unneeded, [&](const origin::MapUnneeded &row) {
     os << '[' << int(row.isTensor) << ',' << row.id << ',' << id(names.unneededWords(row)) << ']';
   });

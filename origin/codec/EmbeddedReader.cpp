@@ -44,6 +44,7 @@ public:
     if (from.target()) {
       map.target.laws = from.target()->laws();
       map.target.inferred = copy(view(from.target()->inferred()));
+      map.target.proof = copy(view(from.target()->proof()));
     }
     map.target.format = model.format;
     if (from.chain() && !state.failed)
@@ -54,6 +55,7 @@ public:
         file(entry, item.file, item.format, item.fingerprint, nullptr);
         item.laws = entry->laws();
         item.inferred = copy(view(entry->inferred()));
+        item.proof = copy(view(entry->proof()));
       }
     source();
     signatures();

@@ -75,11 +75,13 @@ public:
       size += items->bytes();
     builder = FlatBufferBuilder(size);
     auto generator = builder.CreateString(map.generator);
-    auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content, 0, "");
-    auto targetFile = file("", "", map.target.fingerprint, &map.target.content, map.target.laws, map.target.inferred);
+    auto sourceFile = file(listing.file, listing.format, listing.fingerprint, &listing.content);
+    const Target &made = map.target;
+    auto targetFile = file("", "", made.fingerprint, &made.content, made.laws, made.inferred, made.proof);
     std::vector<Offset<embedded::File>> chain;
     for (const ChainEntry &entry : map.chain)
-      chain.push_back(file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws, entry.inferred));
+      chain.push_back(
+          file(entry.file, entry.format, entry.fingerprint, nullptr, entry.laws, entry.inferred, entry.proof));
     auto chainVector = chain.empty() ? 0 : builder.CreateVector(chain);
     // They go as they are put into it.
     auto stringsVector = column(strings.takeColumn());
@@ -164,14 +166,14 @@ private:
   Offset<flatbuffers::Vector<uint8_t>> columnIfAny(StringRef bytes) { return bytes.empty() ? 0 : column(bytes); }
 
   Offset<embedded::File> file(const std::string &name, const std::string &format, const Digest &fingerprint,
-                              const Digest *content, uint32_t laws, const std::string &inferred) {
-    auto nameString = name.empty() ? 0 : builder.CreateString(name);
-    auto formatString = format.empty() ? 0 : builder.CreateString(format);
+                              const Digest *content, uint32_t laws = 0, StringRef inferred = "", StringRef proof = "") {
+    auto text = [&](StringRef text) { return text.empty() ? 0 : builder.CreateString(text.data(), text.size()); };
+    auto nameString = text(name), formatString = text(format);
     auto fingerprintVector = builder.CreateVector(fingerprint.data(), fingerprint.size());
     auto contentVector = content ? builder.CreateVector(content->data(), content->size()) : 0;
-    auto inferredString = inferred.empty() ? 0 : builder.CreateString(inferred);
+    auto inferredString = text(inferred), proofString = text(proof);
     return embedded::CreateFile(builder, nameString, formatString, fingerprintVector, contentVector, laws,
-                                inferredString);
+                                inferredString, proofString);
   }
 
   uint32_t string(StringRef text) {

@@ -262,6 +262,7 @@ public:
       if (ofTarget) {
         add(model + ".laws", [](R &r, const Cursor &at) { return at.to(r.map.target.laws); });
         add(model + ".inferred", [](R &r, const Cursor &at) { return at.to(r.map.target.inferred); });
+        add(model + ".proof", [](R &r, const Cursor &at) { return at.to(r.map.target.proof); });
       }
       add(model + ".subgraphs", Array).isRequired = true;
       add(model + ".subgraphs[]", Object).begin = ofTarget ? &R::beginTarget : &R::beginSource;
@@ -710,7 +711,7 @@ private:
     ChainEntry &entry = map.chain.emplace_back();
     return at.getIfAny("file", entry.file) && at.get("format", entry.format) &&
            at.get("fingerprint", entry.fingerprint) && at.getIfAny("laws", entry.laws) &&
-           at.getIfAny("inferred", entry.inferred);
+           at.getIfAny("inferred", entry.inferred) && at.getIfAny("proof", entry.proof);
   }
 };
 

@@ -59,8 +59,7 @@ public:
     rows("  ", "chain", map.chain, [&](const ChainEntry &entry) {
       os << '{';
       file(entry.file, entry.format, entry.fingerprint);
-      laws(entry.laws);
-      inferred(entry.inferred);
+      told(entry);
       os << '}';
     });
     os << ",\n";
@@ -97,15 +96,15 @@ private:
     digest("fingerprint", fingerprint);
   }
 
-  void laws(uint32_t laws) {
-    if (laws)
-      os << ", \"laws\": " << laws;
-  }
-  void inferred(StringRef evidence) {
-    if (evidence.empty())
-      return;
-    os << ", ";
-    member("inferred", evidence);
+  /// What the run that wrote a file has told of itself.
+  template <class File> void told(const File &file) {
+    if (file.laws)
+      os << ", \"laws\": " << file.laws;
+    for (auto [key, text] : {std::pair("inferred", &file.inferred), std::pair("proof", &file.proof)})
+      if (!text->empty()) {
+        os << ", ";
+        member(key, *text);
+      }
   }
 
   template <class Range, class Item> void list(Range &&range, Item item) {
@@ -134,16 +133,15 @@ private:
     os << ']';
   }
 
-  template <class File>
-  void fileHead(StringRef key, const File &model, bool names = true, uint32_t lawCount = 0, StringRef evidence = "") {
+  template <class File> void fileHead(StringRef key, const File &model, bool names = true) {
     os << "  \"" << key << "\": {\n    ";
     file(model.file, model.format, model.fingerprint);
     os << ", ";
     digest("content", model.content);
     if (!names)
       os << ", \"names\": false";
-    laws(lawCount);
-    inferred(evidence);
+    if constexpr (requires { model.laws; })
+      told(model);
     os << ",\n    \"subgraphs\": [";
   }
 
@@ -278,7 +276,7 @@ private:
   }
 
   void target() {
-    fileHead("target", map.target, true, map.target.laws, map.target.inferred);
+    fileHead("target", map.target);
     llvm::interleave(
         llvm::seq<size_t>(0, map.target.subgraphs.size()), os,
         [&](size_t number) {

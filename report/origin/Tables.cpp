@@ -145,10 +145,17 @@ void report::printSummary(const MapNames &names, llvm::raw_ostream &os) {
     ++(row.isTensor ? tensorFates : operatorFates)[row.fate.str()];
 
   os << "source             " << fileWords(map.source.file, map.source.format) << '\n';
-  for (const ChainEntry &entry : map.chain)
+  auto proof = [&](StringRef text) {
+    if (!text.empty())
+      os << "  rewrites proved  " << printable(text, text.size()) << '\n';
+  };
+  for (const ChainEntry &entry : map.chain) {
     os << "through            " << fileWords(entry.file, entry.format) << '\n';
-  os << "written            " << fileWords(map.target.file, map.target.format) << '\n'
-     << "source operators   " << names.map.source.operatorCount() << '\n'
+    proof(entry.proof);
+  }
+  os << "written            " << fileWords(map.target.file, map.target.format) << '\n';
+  proof(map.target.proof);
+  os << "source operators   " << names.map.source.operatorCount() << '\n'
      << "source tensors     " << names.map.source.tensorCount() << '\n'
      << "written operators  " << operatorCount(map) << '\n'
      << "  untouched        " << untouched << '\n'

@@ -63,7 +63,16 @@ await frame(alone);
 assert.deepEqual(await marks(alone, 'source', 'hovered'), rows[3].origins);
 await alone.click('#proof');
 assert((await alone.textContent('#panel')).includes('Not covered'));
+assert(!(await alone.textContent('#panel')).includes('exact arithmetic'));
 await alone.done();
+// What the run has proved of its rewrites.
+tool('circle2circle', '-O1', '--verify-algebra', 'net.tflite', 'proved.circle');
+tool('origin-view', 'proved.circle', 'net.tflite', '-o', 'proved.html');
+const proved = await open(browser, `${here}/proved.html`);
+assert.match(await proved.textContent('#proof'), /checked against both files, rewrites proved/);
+await proved.click('#proof');
+assert.match(await proved.textContent('#panel'), /equal: \d+ tensors equal; modulo 2305843009213693951 and \d+, seed 1.*origin-dump --prove net\.tflite proved\.circle/s);
+await proved.done();
 // Without a map, but with a source: what can be inferred, which says that it is.
 tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'bare.circle');
 tool('origin-view', 'bare.circle', 'net.tflite', '-o', 'guess.html');

@@ -720,7 +720,8 @@ class App {
         : bad
           ? ['✗', ` the map breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}`]
           : ['✓ checked', proof.withSource ? ' against both files' : ', without the source'];
-      badge.replaceChildren(short, h('span', { class: 'word' }, rest));
+      const proved = !bad && this.model.certificate.startsWith('equal') ? ', rewrites proved' : '';
+      badge.replaceChildren(short, h('span', { class: 'word' }, rest + proved));
       badge.title = 'Whether the eleven laws of origin maps hold; a click tells more';
       badge.addEventListener('click', () => this.openTab('proof'));
     }
@@ -1166,6 +1167,7 @@ class App {
   }
   proof() {
     const { proof, notes } = this.model.data,
+      { certificate } = this.model,
       lines = proof.violations.map(([law, text]) => h('li', { class: 'bad' }, `law ${law}: ${clean(text)}`));
     return [
       h('h2', {}, lines.length ? 'The map is not true' : 'The map is true'),
@@ -1196,6 +1198,20 @@ class App {
         `origin-dump --check ${quoted(clean(this.model.result.file))}` +
           `${this.model.source ? ` --source ${quoted(clean(this.model.source.file))}` : ''}`,
       ),
+      ...(certificate
+        ? [
+            h('h3', {}, 'Proved in exact arithmetic'),
+            h('p', {}, 'Of its own rewrites, the run that wrote the result says:'),
+            h('p', {}, clean(certificate)),
+            h('h3', {}, 'Prove it from outside'),
+            h(
+              'code',
+              {},
+              `origin-dump --prove ${this.model.source ? quoted(clean(this.model.source.file)) : 'SOURCE'} ` +
+                quoted(clean(this.model.result.file)),
+            ),
+          ]
+        : []),
     ];
   }
   toggleScope(scope) {
