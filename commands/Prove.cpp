@@ -371,7 +371,17 @@ private:
       proof.wrong.push_back(nameOf(value) + " is not what the map says, rounded: " + verdict.text);
       return;
     }
-    accept(value, real, counter);
+    if (accept(value, real, counter) && value.quantization)
+      countClipped(want.as<float>(), have);
+  }
+
+  /// The integers are the nearest ones: what they are further off is beyond all of them.
+  void countClipped(llvm::ArrayRef<float> want, const eval::Tensor &have) {
+    const eval::Channels channels(have);
+    auto numbers = eval::realNumbers(have);
+    proof.numbers += want.size();
+    for (size_t i = 0; numbers && i < want.size(); ++i)
+      proof.clipped += std::fabs((*numbers)[i] - want[i]) > channels.scale(channels.of(i)) * halfStep;
   }
 
   /// The same of biases whose integers are wider than what relations are followed to.
@@ -379,8 +389,9 @@ private:
                    unsigned &counter) {
     const eval::Channels channels(have);
     for (auto [i, number] : llvm::enumerate(have.as<int64_t>())) {
-      double scale = channels.scale(channels.of(i)), half = scale * (0.5 + 1e-6); // what the division may be off by
-      if (channels.fit && i < want.size() && std::fabs(static_cast<double>(number) * scale - want[i]) <= half)
+      double scale = channels.scale(channels.of(i));
+      if (channels.fit && i < want.size() &&
+          std::fabs(static_cast<double>(number) * scale - want[i]) <= scale * halfStep)
         continue;
       proof.wrong.push_back(nameOf(value) + " is not what the map says, rounded, from element " + std::to_string(i) +
                             " on");
@@ -389,9 +400,14 @@ private:
     accept(value, real, counter);
   }
 
-  void accept(const Value &value, const Payload &real, unsigned &counter) {
+  static constexpr double halfStep = 0.5 + 1e-6; ///< and what the division may be off by
+
+  /// False: the constant was accepted before, as computed in another way.
+  bool accept(const Value &value, const Payload &real, unsigned &counter) {
     ++counter;
-    proof.rounded += before.try_emplace(&value, real).second;
+    bool isNew = before.try_emplace(&value, real).second;
+    proof.rounded += isNew;
+    return isNew;
   }
 };
 
@@ -478,6 +494,8 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
         out.attribute("same", constants.same);
         out.attribute("computed", constants.computed);
         out.attribute("rounded", constants.rounded);
+        out.attribute("numbers", static_cast<int64_t>(constants.numbers));
+        out.attribute("clipped", static_cast<int64_t>(constants.clipped));
         out.attribute("stated", constants.stated);
         counts("untold", constants.untold);
       });
@@ -518,6 +536,8 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
      << " stated by rewrites";
   if (constants.rounded)
     os << ", " << constants.rounded << " of these rounded to what they are stored as";
+  if (constants.clipped)
+    os << ", " << constants.clipped << " of " << constants.numbers << " numbers clipped at the ends of their ranges";
   for (const auto &[reason, count] : constants.untold)
     os << ", " << count << " undecided (" << reason << ')';
   os << "\n  graph: " << proofText(proof.graph) << '\n';

@@ -15,6 +15,8 @@ struct FileProof {
     unsigned same = 0;     ///< a constant of the source, element by element, perhaps at other places
     unsigned computed = 0; ///< of the source's by the operators that the map names, bit for bit
     unsigned rounded = 0;  ///< one of these two, rounded to what it is stored as
+    uint64_t numbers = 0;  ///< in `rounded` that are quantised
+    uint64_t clipped = 0;  ///< of these, beyond what their integers reach by more than half a step
     unsigned stated = 0;   ///< by a rewrite, such as a bias of zeros; the proof takes it as it is
     std::map<std::string, unsigned> untold = {}; ///< by reason
     std::vector<std::string> wrong = {};         ///< not what the map says: which one, and where

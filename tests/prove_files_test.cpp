@@ -142,6 +142,36 @@ TEST(ProveFiles, OfIntegersButForTheirRounding) {
   }
 }
 
+TEST(ProveFiles, WhatIsClippedIsCounted) {
+  for (const char *clip : {"", " --clip-weights"}) {
+    Files files;
+    ASSERT_TRUE(files.makeOfText("subgraph @main(%x: f32[1,175]) -> (%y) {\n"
+                                 "  %w: f32[8,175] = const seed 1 normal 0 0.3\n"
+                                 "  %y: f32[1,8] = FULLY_CONNECTED(%x, %w)\n}\n",
+                                 std::string("--scheme=weights --weight_bits=4") + clip));
+    Related related = files.related();
+    auto weightsOf = [](const Model &model) -> const Value & {
+      return **llvm::find_if(model.subgraphs[0]->values, [](const Value *value) { return value->isConstant(); });
+    };
+    const Value &source = weightsOf(*related.source.model), &stored = weightsOf(*related.result.model);
+    ASSERT_EQ(stored.type, TensorType::INT4);
+    ASSERT_EQ(stored.quantization->scale.size(), 1u);
+    std::vector<float> numbers(1400);
+    ASSERT_EQ(source.payload().size(), numbers.size() * sizeof(float));
+    std::memcpy(numbers.data(), source.payload().bytes().data(), source.payload().size());
+    const float scale = stored.quantization->scale[0];
+    uint64_t beyond = 0;
+    for (float number : numbers)
+      beyond += number > 7.5f * scale || number < -8.5f * scale; // of -8 to 7
+    auto proof = files.prove(std::move(related));
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "equal");
+    EXPECT_EQ(proof->constants.numbers, numbers.size());
+    EXPECT_EQ(proof->constants.clipped, beyond);
+    EXPECT_EQ(beyond > 0, *clip != 0);
+  }
+}
+
 /// Zeros of many biases are the same bytes, each with a scale of its own.
 TEST(ProveFiles, EqualBytesHaveAsManyScalesAsTheyHave) {
   constexpr int layers = 20;
