@@ -75,6 +75,62 @@ double leastResultScale(const Operator &op, const StoragePlan::Decision &decisio
   }
 }
 
+/// Pools have the scale of what they pool: is what the activation leaves next to nothing in its steps?
+static bool isClampedToNothing(const Operator &op, float scale) {
+  auto [low, high] = eval::activationRange(activationOf(op));
+  return op.info()->has(Trait::Pooling) && std::isfinite(high) && high - low < 16 * scale;
+}
+
+/// How many steps of the result kernels could multiply their way to, with integers as far out as those of the operands
+/// go; 0: it does not multiply, or not by more than it can.
+static double mostSteps(const Operator &op, const StoragePlan::Decision &decision) {
+  const Storage *y = decision.results.empty() ? nullptr : decision.results[0];
+  auto reach = [&](unsigned i) {
+    const Storage *storage = operandOf(decision, i);
+    if (!storage)
+      return 0.;
+    double steps = storage->type == TensorType::INT16 ? 0x1p15 : storage->type == TensorType::INT4 ? 0x1p3 : 0x1p8;
+    return steps * double{*llvm::max_element(storage->quantization->scale)};
+  };
+  if (!y)
+    return 0;
+  double most = 0;
+  switch (op.code) {
+  case Op::ABS:
+  case Op::RELU:
+  case Op::RELU6:
+  case Op::RELU_N1_TO_1:
+  case Op::RELU_0_TO_1:
+  case Op::MEAN:
+    most = reach(0);
+    break;
+  case Op::LEAKY_RELU:
+    if (const auto *options = op.options.as<circle::LeakyReluOptions>())
+      most = reach(0) * std::max(1., std::fabs(double{options->alpha()}));
+    break;
+  case Op::PRELU:
+    most = reach(0) * std::max(1., reach(1));
+    break;
+  case Op::MUL:
+    most = reach(0) * reach(1);
+    break;
+  case Op::BATCH_MATMUL: {
+    const auto *options = op.options.as<circle::BatchMatMulOptions>();
+    const auto &shape = op.operand(0)->shape;
+    if (options && shape.size() > 1)
+      most = reach(0) * reach(1) * std::max(1, shape[shape.size() - (options->adjoint_lhs() ? 2 : 1)]);
+    break;
+  }
+  default:
+    if (std::optional<Weights> weights = weightsOf(op)) {
+      const Value &w = *op.operand(weights->operand);
+      double products = static_cast<double>(w.elementCount().value_or(0)) / std::max(1, w.shape[weights->axis]);
+      most = products * reach(inputOf(op)) * reach(weights->operand);
+    }
+  }
+  return most / double{scaleOf(y)};
+}
+
 /// Do bounds of an activation lie so many steps from zero that they are no integer of 32 bits?
 static bool boundsOverflow(const Operator &op, float scale) {
   auto activation = activationOf(op);
@@ -92,10 +148,18 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
   auto reachesOne = [&](const Storage *storage) { return storage && scaleOf(storage) >= 1; };
   if (op.info()->has(Trait::Comparison) && llvm::any_of(decision.operands, reachesOne))
     return "a comparison of integers takes scales below 1";
+  bool comparesFiner = op.info()->has(Trait::Comparison) && !decision.operands.empty() &&
+                       llvm::none_of(decision.operands, [&](const Storage *storage) {
+                         return storage && double{scaleOf(storage)} >= 0x1p-8;
+                       });
+  if (comparesFiner)
+    return "a comparison of integers looks at steps of 1/256, and its operands have finer ones";
   const char *farApart = "its scales would be too far apart";
   const Storage *x = operandOf(decision, 0), *second = operandOf(decision, 1);
   const Storage *y = decision.results.empty() ? nullptr : decision.results[0];
   if (y && scaleOf(y) < leastResultScale(op, decision))
+    return farApart;
+  if (mostSteps(op, decision) >= 0x1p30) // what runtimes multiply wraps at 2^31, in place of being clamped
     return farApart;
   // Runtimes compute the product of the shift and the result's scale as a float, which has to be one.
   if (y && llvm::is_contained({Op::ADD, Op::SUB, Op::SQUARED_DIFFERENCE}, op.code) &&
@@ -113,6 +177,14 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
     return "runtimes broadcast 16 bits to four dimensions only";
   if (y && boundsOverflow(op, scaleOf(y)))
     return "the bound of its activation is more steps of its result's scale than 32 bits hold";
+  if (y && isClampedToNothing(op, scaleOf(y)))
+    return "the bounds of its activation are less than 16 steps apart, for its result has the scale of its operand";
+  // Shifted by at most 31 bits, it is a factor of 16.
+  if ((op.code == Op::LOGISTIC || op.code == Op::TANH) && x && x->type == TensorType::INT16 &&
+      !(scaleOf(x) >= 0x1p-30f && scaleOf(x) * 3 * 4096 < 0x1p15f))
+    return "kernels of 16 bits have a table for it that its operand's scale does not fit";
+  if (op.code == Op::L2_NORMALIZATION && x && scaleOf(x) < 1e-6f)
+    return "kernels of integers do not see that it divides by 1e-6 at least";
   if (op.code == Op::SCATTER_ND && second && second->quantization->zeroPoint[0] != 0)
     return "places that nothing is written to hold the integer 0, which is not the number 0 with its operand's zero "
            "point";
@@ -135,6 +207,8 @@ std::string scaleRefusal(const Operator &op, const StoragePlan::Decision &decisi
   }
   if (op.code == Op::HARD_SWISH && scaleOf(x) / 128 >= scaleOf(decision.results[0]))
     return "its result's scale would be too small for the operand's";
+  if (op.code == Op::HARD_SWISH && !(scaleOf(x) / 128 / (3.f / 32768) < 0x1p30f)) // which is a shift of a 32 bit 1
+    return "its operand's scale would be too big";
   if (op.code == Op::SOFTMAX && x->type == TensorType::INT8) {
     const auto *options = op.options.as<circle::SoftmaxOptions>();
     if (!options || !(static_cast<double>(options->beta()) * scaleOf(x) * 0x1p26 > 1))

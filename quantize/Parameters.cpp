@@ -37,6 +37,14 @@ static Parameters symmetric(Extremes range, double most, double least) {
   return {static_cast<float>(std::max(reach / most, least)), 0};
 }
 
+/// What integers stand for has to be a float: so many steps, of masks that are the lowest one, may be a bit more.
+static Parameters withinFloats(Parameters one, double steps) {
+  constexpr float most = std::numeric_limits<float>::max();
+  if (!std::isfinite(static_cast<float>(steps) * one.scale))
+    one.scale = std::nextafter(static_cast<float>(double{most} / steps), 0.f);
+  return one;
+}
+
 Parameters activationParameters(Extremes range, TensorType type, Dialect dialect) {
   if (dialect == Dialect::One)
     return type == TensorType::UINT8 ? asymmetricOne(range)
@@ -44,21 +52,33 @@ Parameters activationParameters(Extremes range, TensorType type, Dialect dialect
   constexpr double least = std::numeric_limits<float>::min(); // below that a scale is 0 to some who read it
   double low = std::min(0.f, range.min), high = std::max(0.f, range.max);
   if (type == TensorType::INT16)
-    return high == low ? Parameters{1.f / 32767, 0} : symmetric(range, largestWeight(type), least);
+    return high == low ? Parameters{1.f / 32767, 0}
+                       : withinFloats(symmetric(range, largestWeight(type), least), largestWeight(type));
   double lowest = type == TensorType::UINT8 ? 0 : -128;
   if (high == low)
     return {1.f / 255, static_cast<int64_t>(lowest)}; // below 1, which comparisons want
   double scale = std::max((high - low) / 255, least);
-  return {static_cast<float>(scale),
-          static_cast<int64_t>(std::clamp(std::round(lowest - low / scale), lowest, lowest + 255))};
+  double zero = std::clamp(std::round(lowest - low / scale), lowest, lowest + 255);
+  return withinFloats({static_cast<float>(scale), static_cast<int64_t>(zero)},
+                      std::max(zero - lowest, lowest + 255 - zero));
 }
 
-Parameters weightParameters(Extremes range, TensorType type, Dialect dialect) {
+/// The converter's: a range of 1e-6 around 0.
+static constexpr double weightFloor = 1e-6 / 2;
+
+Parameters weightParameters(Extremes range, TensorType type, Dialect dialect, bool hasFloor) {
   if (type == TensorType::UINT8)
     return asymmetricOne(range);
-  // The converter's floor: of a range of 1e-6 around 0.
-  double least = dialect == Dialect::Tflite ? 1e-6 / 254 : type == TensorType::INT16 ? 1e-8 : 1e-5;
+  double least = dialect == Dialect::One ? (type == TensorType::INT16 ? 1e-8 : 1e-5)
+                 : hasFloor              ? weightFloor / 127
+                                         : std::numeric_limits<float>::min();
   return symmetric(range, largestWeight(type), least);
+}
+
+bool reachesFloor(llvm::ArrayRef<Extremes> ranges) {
+  auto reach = [](const Extremes &range) { return double{std::max(-range.min, range.max)}; };
+  return llvm::any_of(ranges, [&](const Extremes &range) { return reach(range) >= weightFloor; }) ||
+         llvm::all_of(ranges, [&](const Extremes &range) { return reach(range) <= 0; });
 }
 
 static size_t channelCount(const Value &constant, int32_t axis, int32_t blockSize) {

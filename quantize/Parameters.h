@@ -19,7 +19,10 @@ Parameters activationParameters(Extremes range, TensorType type, Dialect dialect
 
 /// Of weights, or of one channel of them. Asymmetric for uint8, as above; else symmetric, greatest magnitude / 7, 127
 /// or 32767.
-Parameters weightParameters(Extremes range, TensorType type, Dialect dialect);
+/// `hasFloor`: TensorFlow Lite's scales are not below the converter's floor, under which a channel is next to nothing.
+Parameters weightParameters(Extremes range, TensorType type, Dialect dialect, bool hasFloor = true);
+/// Is there anything above that floor in one of the channels? Where there is not, it is all that the network has.
+bool reachesFloor(llvm::ArrayRef<Extremes> ranges);
 
 /// The greatest integer of symmetric weights, which is the least one's magnitude.
 double largestWeight(TensorType type);

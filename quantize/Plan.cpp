@@ -17,6 +17,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 
 #include <cmath>
+#include <map>
 
 namespace origo::quantize {
 
@@ -274,13 +275,41 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     addZeroBias(op, *weights, choice, decision);
   return unsupported(op, decision);
 }
+/// How often SCATTER_ND may write to one place; 0: it adds nothing up.
+static unsigned writtenTwice(const Operator &op) {
+  const Value &indices = *op.operand(0);
+  uint64_t depth = indices.shape.empty() ? 1 : std::max(1, indices.shape.back());
+  uint64_t rows = indices.elementCount().value_or(0) / depth;
+  if (rows < 2)
+    return 0;
+  if (!isDense(&indices))
+    return static_cast<unsigned>(std::min<uint64_t>(rows, 1000));
+  std::vector<uint8_t> bytes(indices.payload().size());
+  indices.payload().read(0, bytes);
+  std::map<llvm::StringRef, unsigned> places;
+  unsigned most = 0;
+  uint64_t size = bytes.size() / rows;
+  for (uint64_t row = 0; row < rows; ++row) {
+    llvm::StringRef place(reinterpret_cast<const char *>(bytes.data()) + row * size, size);
+    most = std::max(most, ++places[place]);
+  }
+  return most > 1 ? most : 0;
+}
+
 
 /// Places that nothing is written to hold the integer 0, and what is written twice adds up: the zero point is 0, and
 /// the scale holds the sums.
 const Storage *Planner::ofScattered(const Operator &op, const Choice &choice) {
   auto written = storages.rangeOf(*op.operand(1)), sums = op.result() ? storages.rangeOf(*op.result()) : std::nullopt;
   if (!written || !sums)
+  // Where indices are computed, records tell whether two meet.
+  bool addsUp = isDense(op.operand(0)) || sums->min < written->min || sums->max > written->max;
     return nullptr;
+  // Integers that are added up have been rounded by half a step each, and what is beyond the last one wraps.
+  double most = choice.activations == TensorType::INT16 ? 32767 : 127;
+  auto wider = static_cast<float>(most / (most - (addsUp ? std::min(writtenTwice(op) / 2., most / 2) : 0)));
+  written->min *= wider;
+  written->max *= wider;
   written->join(*sums);
   return storages.aroundZero(choice.activations, *written);
 }

@@ -128,9 +128,10 @@ const Storage *Storages::withReach(const Storage &plain) {
 const Storage *Storages::ofBlocks(const Value &weights, const Scheme::Choice &choice) {
   int32_t axis = weights.rank() - 1, size = choice.blockSize;
   const std::vector<Extremes> ranges = clippedExtremesOf(weights, axis, choice.weights, choice.clip, size);
+  const bool hasFloor = reachesFloor(ranges);
   std::vector<float> scales;
   for (const Extremes &range : ranges)
-    scales.push_back(blockScale(weightParameters(range, choice.weights, scheme.dialect).scale));
+    scales.push_back(blockScale(weightParameters(range, choice.weights, scheme.dialect, hasFloor).scale));
   Quantization quantization;
   quantization.scale = model.copy(llvm::ArrayRef<float>(scales));
   quantization.details = Quantization::Details::Blockwise;
@@ -155,14 +156,16 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
   int32_t axis = byChannel ? weights.axis : -1;
   const std::vector<Extremes> ranges =
       choice.clip != WeightClip::None ? clippedExtremesOf(w, axis, choice.weights, choice.clip) : extremesOf(w, axis);
+  const bool hasFloor = reachesFloor(ranges);
   llvm::SmallVector<Parameters> parameters;
   for (const Extremes &range : ranges)
     parameters.push_back(choice.asymmetricWeights ? asymmetricWeights(range, choice.weights)
-                                                  : weightParameters(range, choice.weights, scheme.dialect));
+                                                  : weightParameters(range, choice.weights, scheme.dialect, hasFloor));
   if (const Adapted *adapted = scheme.adaptedOf(op); adapted && adapted->scales.size() == parameters.size())
     for (auto [one, scale] : llvm::zip_equal(parameters, adapted->scales))
       one.scale = scale;
-  // The bias has to fit into 32 bits with the scale of input times weights; of those of 64, kernels multiply 48.
+  // The bias has to fit into 32 bits with the scale of input times weights. Of those of 64, kernels multiply 48, by no
+  // factor below 2^-32: what is half a step of the result, in 16 bits, may not need one.
   const Value *bias = biasAt >= 0 ? op.operand(static_cast<unsigned>(biasAt)) : nullptr;
   const Storage *input = decision.operands[inputOf(op)];
   llvm::SmallVector<Value *, 1> parents;
@@ -170,7 +173,7 @@ const Storage *Storages::ofWeights(const Operator &op, const Weights &weights, c
       (parameters.size() == bias->elementCount() || parameters.size() == 1)) {
     std::vector<float> numbers(*bias->elementCount());
     bias->payload().read(0, {reinterpret_cast<uint8_t *>(numbers.data()), numbers.size() * sizeof(float)});
-    double in = input->quantization->scale[0], most = choice.bias == TensorType::INT32 ? 2147483647. : 0x1p47;
+    double in = input->quantization->scale[0], most = choice.bias == TensorType::INT32 ? 2147483647. : 0x1p32;
     for (auto [i, number] : llvm::enumerate(numbers))
       if (Parameters &one = parameters[parameters.size() == 1 ? 0 : i];
           std::fabs(number) >= 0.5 * in * one.scale * most) {

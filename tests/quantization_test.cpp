@@ -57,6 +57,16 @@ TEST(QuantizationParameters, OfTensorFlowLite) {
   expectParameters(activationParameters({-3, 2}, INT16, Dialect::Tflite), 3. / 32767, 0);
   expectParameters(weightParameters({-2, 1}, INT8, Dialect::Tflite), 2. / 127, 0);
   expectParameters(weightParameters({0, 0}, INT8, Dialect::Tflite), 1e-6 / 254, 0);
+  expectParameters(weightParameters({0, 1e-8f}, INT8, Dialect::Tflite), 1e-6 / 254, 0);
+  expectParameters(weightParameters({0, 1e-8f}, INT8, Dialect::Tflite, false), 1e-8 / 127, 0);
+  // Masks are the lowest float, and stay one.
+  constexpr float most = std::numeric_limits<float>::max();
+  for (Extremes range : {Extremes{-most, 1}, Extremes{-most, most}, Extremes{0, most}})
+    for (auto [type, lowest, highest] : {std::tuple(INT8, -128, 127), {UINT8, 0, 255}, {INT16, -32767, 32767}}) {
+      Parameters one = activationParameters(range, type, Dialect::Tflite);
+      for (int end : {lowest, highest})
+        EXPECT_TRUE(std::isfinite(static_cast<float>(end - one.zeroPoint) * one.scale)) << end;
+    }
 }
 
 /// An outlier is cut in 4 bits, where it costs all others, and kept in 8; numbers that fill the range are kept in both.

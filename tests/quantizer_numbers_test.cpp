@@ -241,6 +241,85 @@ TEST(QuantizerNumbers, WhatNoKernelTakesStaysFloat) {
   EXPECT_TRUE(net->left.empty());
 }
 
+/// Multiplied, what lies beyond the bounds of an activation has to be an integer of 32 bits before it is clamped.
+TEST(QuantizerNumbers, WhatIsClampedDoesNotWrapBefore) {
+  struct Case {
+    const char *reach, *op, *constants = "";
+    SchemeName scheme = SchemeName::Int8;
+  };
+  const char *dense = "FULLY_CONNECTED(%x, %w) {fused_activation_function=RELU6}";
+  const char *product = "MUL(%x, %x) {fused_activation_function=RELU6}";
+  for (const Case &one :
+       {Case{"1e30", "RELU6(%x)"}, Case{"1e30", "RELU_N1_TO_1(%x)"}, Case{"1e5", product},
+        Case{"1e5", product, "", SchemeName::Int16x8}, Case{"1e5", dense, "%w: f32[4,4] = const splat 1e5\n"},
+        Case{"1", dense, "%w: f32[4,4] = const splat 1e30\n", SchemeName::Int16x8}}) {
+    commands::TfliteScheme asked;
+    asked.name = one.scheme;
+    auto net = quantised(std::string("subgraph @main(%x: f32[1,4] q{min=-") + one.reach + ", max=" + one.reach +
+                             "}) -> (%y) {\n" + one.constants + "%y: f32[1,4] q{min=0, max=6} = " + one.op + "\n}\n",
+                         asked);
+    ASSERT_EQ(net->left.size(), 1u) << one.op;
+    EXPECT_EQ(net->left[0].why, "its scales would be too far apart") << one.op;
+  }
+}
+
+/// Kernels whose steps are their own look at operands more coarsely, or more finely, than these are.
+TEST(QuantizerNumbers, KernelsSeeTheStepsOfTheirOperands) {
+  struct Case {
+    const char *reach, *op, *why = "";
+    SchemeName scheme = SchemeName::Int8;
+  };
+  const char *steps = "a comparison of integers looks at steps of 1/256, and its operands have finer ones";
+  const char *table = "kernels of 16 bits have a table for it that its operand's scale does not fit";
+  const char *greater = "bool[1,4] = GREATER(%x, %x)", *equal = "bool[1,4] = EQUAL(%x, %x)";
+  const char *tanh = "f32[1,4] = TANH(%x)", *norm = "f32[1,4] = L2_NORMALIZATION(%x)";
+  for (const Case &one :
+       {Case{"0.6", greater}, Case{"0.4", greater, steps}, Case{"1e-4", equal, steps},
+        Case{"1e4", tanh, "", SchemeName::Int16x8}, Case{"1e5", tanh, table, SchemeName::Int16x8},
+        Case{"1e-10", "f32[1,4] = LOGISTIC(%x)", table, SchemeName::Int16x8}, Case{"1", norm},
+        Case{"1e-5", norm, "kernels of integers do not see that it divides by 1e-6 at least"},
+        Case{"1e10", "f32[1,4] q{min=0, max=1e10} = HARD_SWISH(%x)", "its operand's scale would be too big"}}) {
+    commands::TfliteScheme asked;
+    asked.name = one.scheme;
+    auto net = quantised(std::string("subgraph @main(%x: f32[1,4] q{min=-") + one.reach + ", max=" + one.reach +
+                             "}) -> (%y) {\n%y: " + one.op + "\n}\n",
+                         asked);
+    ASSERT_EQ(net->left.size(), *one.why ? 1u : 0u) << one.op << one.reach;
+    EXPECT_EQ(net->left.empty() ? "" : net->left[0].why, one.why) << one.op << one.reach;
+  }
+  // A pool has the scale of what it pools.
+  const char *coarse =
+      "the bounds of its activation are less than 16 steps apart, for its result has the scale of its operand";
+  for (auto [reach, why] : {std::pair("40", ""), std::pair("1000", coarse)}) {
+    auto net = quantised(std::string("subgraph @main(%x: f32[1,2,2,1] q{min=0, max=") + reach +
+                             "}) -> (%y) {\n%y: f32[1,1,1,1] q{min=0, max=6} = MAX_POOL_2D(%x) {padding=VALID, "
+                             "stride_w=1, stride_h=1, filter_width=2, filter_height=2, "
+                             "fused_activation_function=RELU6}\n}\n",
+                         {});
+    ASSERT_EQ(net->left.size(), *why ? 1u : 0u) << reach;
+    EXPECT_EQ(net->left.empty() ? "" : net->left[0].why, why);
+  }
+}
+
+/// The converter's floor is for channels that are next to nothing beside others.
+TEST(QuantizerNumbers, WeightsThatAreAllTinyAreNotNothing) {
+  auto net = quantised("subgraph @main(%x: f32[1,4]) -> (%y) {\n"
+                       "  %s: f32[] = const [1e9]\n  %w: f32[2,4] = const [1e-9, 0, 0, 0, 0, 0, 0, 2e-9]\n"
+                       "  %h: f32[1,4] = MUL(%x, %s)\n  %y: f32[1,2] = FULLY_CONNECTED(%h, %w)\n}\n",
+                       {}, {four});
+  EXPECT_TRUE(net->left.empty());
+  expectNear(net->run({four}), {-1, 2}, 0.03);
+  // A channel that has next to no weights has its bias in 16 bits, too.
+  commands::TfliteScheme wide;
+  wide.name = SchemeName::Int16x8;
+  net = quantised("subgraph @main(%x: f32[1,2,2,1]) -> (%y) {\n"
+                  "  %w: f32[2,1,1,1] = const [1e-30, 30]\n  %b: f32[2] = const [1, 0]\n"
+                  "  %y: f32[1,2,2,2] = CONV_2D(%x, %w, %b) {padding=VALID, stride_w=1, stride_h=1}\n}\n",
+                  wide, {four});
+  EXPECT_TRUE(net->left.empty());
+  expectNear(net->run({four}), {1, -30, 1, -15, 1, 15, 1, 30}, 0.2);
+}
+
 /// Places that nothing is written to are 0, and what is written twice adds up.
 TEST(QuantizerNumbers, ScatterNdLeavesZeros) {
   std::string scatter = "subgraph @main(%x: f32[3]) -> (%y) {\n"
@@ -254,6 +333,8 @@ TEST(QuantizerNumbers, ScatterNdLeavesZeros) {
     expectNear(net->run({{2, 3, 4}}), {2, 0, 7, 0}, 0.06);
     EXPECT_EQ(net->run({{2, 3, 4}})[1], 0);
   }
+  // Halves of a step add up as well.
+  expectNear(quantised(scatter, {}, {{0, 3.25f, 3.25f}})->run({{0, 3.25f, 3.25f}}), {0, 0, 6.5f, 0}, 0.06);
   // Nor does who reads it ask for another zero point.
   auto net = quantised("subgraph @main(%x: f32[3], %z: f32[4]) -> (%y) {\n"
                        "  %i: i32[3,1] = const [0, 2, 2]\n  %s: i32[1] = const [4]\n"
