@@ -39,7 +39,7 @@ void keepFloat(const Parts::Operators &operators, Scheme &scheme) {
     Scheme::Choice choice = scheme.common;
     choice.quantize = false;
     choice.whyFloat = Scheme::Choice().whyFloat; // a recipe has reasons of its own
-    scheme.layers[op->result()->name] = choice;
+    scheme.choose(*op, choice);
   }
 }
 
@@ -215,9 +215,10 @@ llvm::Expected<std::vector<Unquantized>> quantizeModel(Model &model, const Schem
   options.onAttempt = [&](const Operator &op, IdSet, const Pass &, const Rule &rule, llvm::StringRef reason) {
     if (rule.name != "store")
       return;
-    if (reason.empty())
+    if (reason.empty()) {
       declined.erase(&op);
-    else if (auto found = planned.find(&op); !op.erased() && found != planned.end() && found->second == nameOf(op))
+      planned.erase(&op);
+    } else if (auto found = planned.find(&op); !op.erased() && found != planned.end() && found->second == nameOf(op))
       declined[&op] = {&op, op.opName(), found->second, reason.str()};
   };
   if (llvm::Error error = runPipeline(model, pipeline, store, options))

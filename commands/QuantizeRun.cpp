@@ -285,6 +285,9 @@ llvm::Error Quantization::run() {
   bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
   bool unpacks = scheme.dialect == Dialect::Tflite && scheme.common.mode != Scheme::Mode::Float16 && !carried;
   bool given = request.statistics || !request.statisticsFile.empty(); // which count the tensors of the model as it was
+  for (auto &one : scheme.operators)
+    learns(one.second);
+  const FollowedChoices choices(model, scheme);
   if (unpacks && !given)
     if (llvm::Error error = unpackConstants(model, store, request.verifyEach))
       return error;
@@ -305,6 +308,7 @@ llvm::Error Quantization::run() {
   if (scheme.needsMoments()) {
     if (!request.records.any())
       return makeError("GPTQ and corrected biases need to see what operators compute: give " + door.spell("data"));
+  choices.follow(model, scheme);
     door.phase("executing");
     auto progress = [&](uint64_t done, uint64_t all) {
       if (door.progress)

@@ -127,8 +127,7 @@ Adapted Adapter::result() const {
 }
 
 bool asks(const Operator &op, const Scheme &scheme) {
-  auto own = op.result() ? scheme.layers.find(op.result()->name) : scheme.layers.end();
-  const Scheme::Choice &choice = own == scheme.layers.end() ? scheme.common : own->second;
+  const Scheme::Choice &choice = scheme.of(op);
   return choice.quantize && choice.adapts && !choice.blockSize && !choice.asymmetricWeights;
 }
 

@@ -65,9 +65,10 @@ Error readLayers(const json &layers, Parts &parts, Scheme &scheme) {
       for (const Operator *op : *named) {
         if (!op->result())
           continue;
-        auto [known, isNew] = scheme.layers.try_emplace(op->result()->name, *choice);
-        if (!isNew &&
-            (known->second.activations != choice->activations || known->second.perChannel != choice->perChannel))
+        auto known = scheme.operators.find(op);
+        if (known == scheme.operators.end())
+          scheme.choose(*op, *choice);
+        else if (known->second.activations != choice->activations || known->second.perChannel != choice->perChannel)
           return makeError("layer \"" + printable(name) +
                            "\" and another result of its operator contradict each other");
       }

@@ -7,6 +7,7 @@
 #include "quantize/Moments.h"
 #include "quantize/Parameters.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <functional>
@@ -44,6 +45,12 @@ struct Scheme {
   Dialect dialect = Dialect::Tflite;
   Choice common;
   llvm::StringMap<Choice> layers; ///< by the name of an operator's first result
+  /// Operators that have been chosen for themselves, for names need not be there, nor be unique. Where `isFollowed`,
+  /// they are those of the model that is planned, and names count for nothing.
+  llvm::DenseMap<const Operator *, Choice> operators{};
+  bool isFollowed = false;
+  void choose(const Operator &op, Choice choice);
+  const Choice &of(const Operator &op) const;
   /// What inputs and outputs that are floats become; FLOAT32: they stay. Fewer than there are: the last for the rest.
   llvm::SmallVector<TensorType, 2> inputs, outputs;
   bool poolKeepsScale = false; ///< ONE: MAX_POOL_2D has the scale of its input
@@ -64,6 +71,22 @@ struct Scheme {
   bool needsMoments() const;
   bool needsProducts() const;
   bool adapts() const;
+};
+
+/// What was chosen for the operators of a model, for those that rewrites have put in their place since: of their
+/// names, or where these are others, of their origins. Linear in the operators and their origins.
+class FollowedChoices {
+public:
+  FollowedChoices(const Model &model, const Scheme &scheme);
+  void follow(const Model &model, Scheme &scheme) const;
+
+private:
+  struct Before {
+    std::string name;
+    llvm::SmallVector<uint32_t, 1> origins;
+    std::optional<Scheme::Choice> choice;
+  };
+  std::vector<Before> all;
 };
 
 /// An operator that stays as it is although the scheme asks for integers.

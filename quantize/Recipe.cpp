@@ -265,7 +265,7 @@ llvm::Expected<std::vector<std::string>> readRecipe(StringRef source, const Mode
         taken = taken || !canTake(op, entry.choice) ? taken : &entry;
       }
       if (last)
-        scheme.layers[op.result()->name] = taken ? taken->choice : untaken(op, last->choice);
+        scheme.choose(op, taken ? taken->choice : untaken(op, last->choice));
     }
   auto ends = [&](StringRef name, llvm::ArrayRef<Value *> values, llvm::SmallVectorImpl<TensorType> &types) -> Error {
     kinds.insert(name);
