@@ -173,6 +173,9 @@ llvm::Error check(const Request &request, const Door &door) {
     return makeError(door.spell("weight_bits") + ", " + door.spell("clip-weights") + ", " + door.spell("per-tensor") +
                      " and " + door.spell("per-channel-dense") + " go with " + scheme +
                      ": ONE's modes and recipes say by themselves what becomes of weights");
+  if (request.perTensor && request.perChannelDense)
+    return makeError(door.spell("per-tensor") + " and " + door.spell("per-channel-dense") +
+                     " contradict each other: FULLY_CONNECTED has one scale, or one for each row");
   if (llvm::Error error = checkFloats(request, door))
     return error;
   if (request.blockSize)

@@ -111,6 +111,9 @@ private:
   llvm::Error refuse(const llvm::Twine &what);
   llvm::Error wantRecords(llvm::StringRef option, const llvm::Twine &why);
   llvm::Error balance();
+  /// Tensors become others than those that ranges have been recorded of.
+  bool changesRanges() const { return request.equalize || request.absorb || request.smooth; }
+  bool isGiven() const { return request.statistics || !request.statisticsFile.empty(); }
   llvm::Expected<Statistics> statistics();
   llvm::Error takeRanges();
   llvm::Error storeModel();
@@ -205,9 +208,9 @@ llvm::Error Quantization::balance() {
 }
 
 llvm::Expected<Statistics> Quantization::statistics() {
-  if (request.statistics)
+  if (request.statistics && !changesRanges())
     return *request.statistics;
-  if (!request.statisticsFile.empty())
+  if (!request.statisticsFile.empty() && !changesRanges())
     return readFile(request.statisticsFile, Statistics::parse);
   door.phase("executing");
   return calibrate(model, records, request.summary && request.summary->needsHistograms());
@@ -218,10 +221,8 @@ llvm::Expected<Statistics> Quantization::statistics() {
 llvm::Error Quantization::takeRanges() {
   if (!request.hasRanges())
     return llvm::Error::success();
-  bool given = request.statistics || !request.statisticsFile.empty();
-  bool changed = request.equalize || request.absorb || request.smooth;
   bool carries = scheme.needsRanges() && carriesRanges(model);
-  bool keeps = carries && !changed && !given && scheme.needsMoments();
+  bool keeps = carries && !changesRanges() && !isGiven() && scheme.needsMoments();
   auto taken = statistics();
   if (!taken)
     return taken.takeError();
@@ -233,6 +234,8 @@ llvm::Error Quantization::takeRanges() {
   if (carries)
     door.note(keeps ? "the ranges that the model carries are kept; " + door.spell("data") + " is for the corrections"
                     : "ranges are taken anew, in the place of those that the model carries");
+  else if (scheme.needsRanges() && isGiven() && changesRanges())
+    door.note("ranges are taken anew, for tensors are others than those of " + door.spell("statistics"));
   if (!silent.empty())
     door.note(withoutRange(silent));
   return llvm::Error::success();
@@ -282,12 +285,12 @@ llvm::Error Quantization::run() {
   learns(scheme.common);
   for (auto &layer : scheme.layers)
     learns(layer.second);
-  bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
-  bool unpacks = scheme.dialect == Dialect::Tflite && scheme.common.mode != Scheme::Mode::Float16 && !carried;
-  bool given = request.statistics || !request.statisticsFile.empty(); // which count the tensors of the model as it was
   for (auto &one : scheme.operators)
     learns(one.second);
   const FollowedChoices choices(model, scheme);
+  bool carried = scheme.dialect == Dialect::Tflite && scheme.needsRanges() && carriesScales(model);
+  bool unpacks = scheme.dialect == Dialect::Tflite && scheme.common.mode != Scheme::Mode::Float16 && !carried;
+  bool given = isGiven() && !changesRanges(); // which count the tensors of the model as it was
   if (unpacks && !given)
     if (llvm::Error error = unpackConstants(model, store, request.verifyEach))
       return error;
@@ -305,10 +308,10 @@ llvm::Error Quantization::run() {
   if (unpacks && given)
     if (llvm::Error error = unpackConstants(model, store, request.verifyEach))
       return error;
+  choices.follow(model, scheme);
   if (scheme.needsMoments()) {
     if (!request.records.any())
       return makeError("GPTQ and corrected biases need to see what operators compute: give " + door.spell("data"));
-  choices.follow(model, scheme);
     door.phase("executing");
     auto progress = [&](uint64_t done, uint64_t all) {
       if (door.progress)

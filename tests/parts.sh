@@ -39,6 +39,26 @@ expect '1 FULLY_CONNECTED 1 SOFTMAX ' --only='stem/*'
 expect '1 FULLY_CONNECTED 1 SOFTMAX ' --only='..head/fc' --keep-float='head/fc'
 refused '--only: no operator, kind or scope is called "nobody"' circle-quantizer --scheme int8 --data random --only=nobody fused.tflite x.tflite
 refused_after_notes 'comes before' circle-quantizer --scheme int8 --data random --keep-float='p..stem/fc' fused.tflite x.tflite
+# Beside what gives tensors other names, and ranges of their own.
+expect '1 FULLY_CONNECTED 1 SOFTMAX ' --equalize --only='stem/*'
+expect '1 FULLY_CONNECTED ' --smooth=0.5 --keep-float='stem/'
+circledump made.tflite | grep -c '%stem/relu/.* = FULLY_CONNECTED' >/dev/null || fail "nothing has another name: $(circledump made.tflite)"
+record-minmax --input_model fused.tflite --stats stats.json 2>/dev/null || fail "record-minmax --stats"
+circle-quantizer --scheme int8 --data random --stats stats.json --equalize fused.tflite made.tflite 2>stderr || fail "--stats --equalize: $(<stderr)"
+grep -q 'ranges are taken anew, for tensors are others than those of --statistics' stderr || fail "--stats --equalize: $(<stderr)"
+refused '--per-tensor and --per-channel-dense contradict each other' circle-quantizer --scheme dynamic --per-tensor --per-channel-dense fused.tflite x.tflite
+
+# Names need not be unique, nor be there: what is chosen is chosen by itself.
+for name in t ''; do
+  sed -E "s/%(stem|head)\/fc|%stem\/relu|%p/%#&/g; s/%#%stem\/fc/%#7/g; s/%#%stem\/relu/%#8/g; s/%#%head\/fc/%#9/g; s/%#%p/%#10/g
+    s/^(  %#[0-9]+: f32\[1,4\])/\1 name \"$name\"/" net.origo >same.origo
+  circle2circle -O0 same.origo same.tflite 2>stderr || fail "same.origo: $(<stderr)"
+  for words in '--keep-float=SOFTMAX 1 SOFTMAX' '--keep-float=3 1 SOFTMAX' '--only=0 1 FULLY_CONNECTED 1 RELU 1 SOFTMAX'; do
+    circle-quantizer --scheme int8 --data random "${words%% *}" same.tflite made.tflite 2>stderr || fail "$words: $(<stderr)"
+    is=$(sed -n 's/.*note: \(.*\) stays float.*/\1/p' stderr | sort | tr '\n' ' ')
+    [[ $is == "${words#* } " ]] || fail "names \"$name\", $words: $(<stderr)"
+  done
+done
 
 # The same words in a recipe, a configuration and --swap.
 cat >recipe.json <<'END'
