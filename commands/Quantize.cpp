@@ -28,10 +28,10 @@ constexpr std::array ownRows{
     option<&Request::recipe>("recipe", "FILE", "Instead of a scheme: a recipe of ai-edge-quantizer (JSON)"),
     option<&Request::statisticsFile>(
         "statistics", "FILE", "Takes ranges from what record-minmax --stats wrote; also --stats", {.also = "stats"}),
-    option<&Request::inputTypes>(
-        "input_type", "TYPE",
-        "Of inputs that are floats: uint8, int8, int16 or float32; one for all or one for each. Without a mode: of a "
-        "model that is quantised, whose inner tensors stay bit for bit; no data needed"),
+    option<&Request::inputTypes>("input_type", "TYPE",
+                                 "Of inputs that are floats: uint8, int8, int16 or float32; one for all, one for each, "
+                                 "or one for each input of any type. Without a mode: of a "
+                                 "model that is quantised, whose inner tensors stay bit for bit; no data needed"),
     option<&Request::outputTypes>("output_type", "TYPE", "The same of outputs"),
     option<&Request::strict>("strict", "Refuses a model of which something would stay float, and a recipe with an "
                                        "entry that is about nothing: exit status 2"),

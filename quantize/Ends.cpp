@@ -3,6 +3,7 @@
 #include "quantize/Storages.h"
 #include "schema/TensorTypes.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -56,6 +57,8 @@ llvm::Expected<const Value *> EndPlanner::within(const Value &end, bool isInput)
   const Operator *other = nullptr;
   end.forEachUse([&](Use &use) {
     const Operator &reader = *use.user();
+    if (reader.info() && reader.info()->has(Trait::ShapeQuery))
+      return; // it looks at no number
     const Value *read = reader.code == Op::QUANTIZE ? reader.result() : nullptr;
     if (!read || !isQuantized(*read) ||
         (found && (found->type != read->type || !sameQuantization(found->quantization, read->quantization))))
@@ -96,11 +99,11 @@ llvm::Expected<const Storage *> EndPlanner::storageOf(const Value &end, TensorTy
 
 llvm::Error EndPlanner::decide(llvm::ArrayRef<Value *> values, llvm::ArrayRef<TensorType> types, bool isInput) {
   llvm::SmallPtrSet<const Value *, 4> seen;
-  size_t position = 0;
-  for (Value *value : values) {
+  size_t reals = 0;
+  for (auto [i, value] : llvm::enumerate(values)) {
     if (types.empty() || (!isReal(value) && !isQuantized(*value)))
       continue;
-    TensorType type = types[std::min(position++, types.size() - 1)];
+    TensorType type = typeOfEnd(types, values.size(), i, reals++);
     if (value->type == type || !seen.insert(value).second)
       continue;
     if (isInput ? value->isGraphOutput() : value->isGraphInput)

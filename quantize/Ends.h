@@ -6,11 +6,17 @@
 
 namespace origo::quantize {
 
-/// What the inputs and outputs of a model that is quantised are to be, of those that stand for real numbers; fewer than
-/// there are: the last for the rest; none: they stay.
+/// What the inputs and outputs of a model that is quantised are to be (typeOfEnd); none: they stay.
 struct Ends {
   llvm::SmallVector<TensorType, 2> inputs, outputs;
 };
+
+/// Of types that somebody gives for ends: each has its own where there are as many, numbers that are no floats
+/// included; else those that stand for real numbers have, and the last one is for the rest. `i` of all, `real` of
+/// those.
+inline TensorType typeOfEnd(llvm::ArrayRef<TensorType> types, size_t ends, size_t i, size_t real) {
+  return types[std::min(types.size() == ends ? i : real, types.size() - 1)];
+}
 
 /// Whose inputs and outputs are those of the model: the first subgraph, and those of signatures that no operator calls,
 /// for what is called is stored as who calls it has it.

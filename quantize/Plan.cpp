@@ -274,6 +274,7 @@ std::string Planner::decideFull(Operator &op, const Choice &choice, Decision &de
     addZeroBias(op, *weights, choice, decision);
   return unsupported(op, decision);
 }
+
 /// How often SCATTER_ND may write to one place; 0: it adds nothing up.
 static unsigned writtenTwice(const Operator &op) {
   const Value &indices = *op.operand(0);
@@ -295,21 +296,20 @@ static unsigned writtenTwice(const Operator &op) {
   return most > 1 ? most : 0;
 }
 
-
 /// Places that nothing is written to hold the integer 0, and what is written twice adds up: the zero point is 0, and
 /// the scale holds the sums.
 const Storage *Planner::ofScattered(const Operator &op, const Choice &choice) {
   auto written = storages.rangeOf(*op.operand(1)), sums = op.result() ? storages.rangeOf(*op.result()) : std::nullopt;
   if (!written || !sums)
+    return nullptr;
   // Where indices are computed, records tell whether two meet.
   bool addsUp = isDense(op.operand(0)) || sums->min < written->min || sums->max > written->max;
-    return nullptr;
+  written->join(*sums);
   // Integers that are added up have been rounded by half a step each, and what is beyond the last one wraps.
   double most = choice.activations == TensorType::INT16 ? 32767 : 127;
   auto wider = static_cast<float>(most / (most - (addsUp ? std::min(writtenTwice(op) / 2., most / 2) : 0)));
   written->min *= wider;
   written->max *= wider;
-  written->join(*sums);
   return storages.aroundZero(choice.activations, *written);
 }
 
@@ -736,10 +736,10 @@ void Planner::decideInterface(Subgraph &graph) {
   auto decideAll = [&](llvm::ArrayRef<Value *> values, llvm::ArrayRef<TensorType> types) {
     llvm::SmallPtrSet<const Value *, 4> seen;
     unsigned reals = 0;
-    for (Value *value : values) {
+    for (auto [i, value] : llvm::enumerate(values)) {
       if (!isReal(value) || types.empty())
         continue;
-      TensorType type = types[std::min<size_t>(reals++, types.size() - 1)];
+      TensorType type = typeOfEnd(types, values.size(), i, reals++);
       if (type == TensorType::FLOAT32 || !seen.insert(value).second)
         continue;
       if (const Storage *storage = storages.ofTensor(*value, type))

@@ -493,6 +493,27 @@ TEST(Ends, ChangeAndNothingElseDoes) {
   EXPECT_EQ(networks, 10u);
 }
 
+/// As many types as ends are theirs, whatever these are; fewer are those of ends of real numbers. Who asks for a shape
+/// reads no number.
+TEST(Ends, HaveTypesInTheirOrder) {
+  const char *text = "origo 1\nmodel tflite version 3\n"
+                     "subgraph @main(%i: i32[2], %x: f32[4], %z: f32[4]) -> (%y, %s, %i) {\n"
+                     "  %q: i8[4] q{scale=0.5, zero_point=0} = QUANTIZE(%x)\n"
+                     "  %r: i8[4] q{scale=0.5, zero_point=0} = QUANTIZE(%z)\n"
+                     "  %y: i8[4] q{scale=0.5, zero_point=0} = MAXIMUM(%q, %r)\n  %s: i32[1] = SHAPE(%x)\n}\n";
+  using enum TensorType;
+  for (const Ends &ends : {Ends{{FLOAT32, INT8, UINT8}, {}}, Ends{{INT8, UINT8}, {}}}) {
+    auto model = parse(text);
+    PayloadStore store;
+    std::vector<std::string> told;
+    EXPECT_EQ(llvm::toString(commands::changeEnds(*model, ends, store, {}, told)), "");
+    const Subgraph &graph = *model->subgraphs[0];
+    EXPECT_EQ(graph.inputs[0]->type, INT32);
+    EXPECT_EQ(graph.inputs[1]->type, INT8);
+    EXPECT_EQ(graph.inputs[2]->type, UINT8);
+  }
+}
+
 TEST(Ends, AreRefusedWhereNumbersWouldBeOthers) {
   auto refusal = [](llvm::StringRef text, Ends ends) {
     auto model = parse(text);
