@@ -121,6 +121,12 @@ one-quantize -i net.opt.circle -o s.circle --scheme dynamic --min-elements 1 2>s
 one-quantize -i net.opt.circle -o s.circle --input_data random --calibrator mse --save_intermediate 2>stderr || fail "calibrator = mse: $(<stderr)"
 [[ $(head -1 s.circle.recorded.circle.log) == *'record-minmax'*'--calibrator=mse'* ]] || fail "calibrator: $(<s.circle.recorded.circle.log)"
 rm s.circle.*
+# Ranges as the keys have them, beside a scheme, too.
+one-quantize -i net.opt.circle -o s.circle --scheme int8 --input_data random --calibrator mse 2>stderr || fail "calibrator beside a scheme: $(<stderr)"
+record-minmax --input_model net.opt.circle --input_data random --calibrator mse --output_model hand/r.circle 2>/dev/null &&
+  circle-quantizer --scheme int8 hand/r.circle hand/s.circle 2>/dev/null || fail "by hand"
+[[ $(circledump s.circle | sed 1,3d | md5sum) == $(circledump hand/s.circle | sed 1,3d | md5sum) ]] || fail "ranges by mse are not those of record-minmax"
+refused_after_notes 'calibrator is about ranges' one-quantize -i net.opt.circle -o s.circle --scheme dynamic --calibrator mse
 refused_after_notes 'scheme: "none" is none; there are int8' one-quantize -i net.opt.circle -o s.circle --scheme none
 one-quantize -C mixed.cfg --ampq_algorithm pattern --u8_softmax_with_s16_sub_exp -o p.circle 2>stderr || fail "pattern: $(<stderr)"
 refused_after_notes 'pattern needs u8_layernorm' one-quantize -C mixed.cfg --ampq_algorithm pattern

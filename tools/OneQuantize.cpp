@@ -7,6 +7,7 @@
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Signals.h"
 
 namespace origo::tools {
@@ -76,6 +77,8 @@ private:
   llvm::Error ask(const commands::Command &command, void *request) const;
   llvm::Error quantize(const commands::QuantizeRequest &request, const std::string &from, const std::string &made);
   llvm::Error byRanges(const std::string &recorded, const std::string &made);
+  std::string keyOfRanges() const;
+  llvm::Error inOneMode();
   llvm::Error inThreeSteps();
   llvm::Error mixed();
   llvm::Error evaluate();
@@ -153,13 +156,49 @@ llvm::Error Quantization::quantize(const commands::QuantizeRequest &request, con
   return start(commandFor(commands::quantizeCommand, &request, {from, made}), made);
 }
 
+/// Ranges are recorded already: are data there for something else?
+bool looksAtRecords(const commands::QuantizeRequest &request) {
+  return request.gptq || request.gptaq || request.biasCorrection || request.equalize || request.smooth ||
+         request.absorb || request.best || !request.labels.empty();
+}
+
 llvm::Error Quantization::byRanges(const std::string &recorded, const std::string &made) {
   commands::QuantizeRequest request = asked;
   request.full = {from, to, granularity};
-  if (!(request.gptq || request.gptaq || request.biasCorrection || request.equalize || request.smooth ||
-        request.absorb))
-    request.records = {}; // ranges are recorded already
+  if (!looksAtRecords(request))
+    request.records = {};
   return quantize(request, recorded, made);
+}
+
+/// A key that says how ranges are taken, which only record-minmax knows of; empty: there is none.
+std::string Quantization::keyOfRanges() const {
+  const auto own = commands::quantizeCommand.options();
+  for (const commands::Option &row : commands::recordCommand.options()) {
+    llvm::StringRef key = keyOf(row);
+    bool isAsked = isKey(row) && !step.get(key.str()).empty() && (!row.flag || step.on(key.str()));
+    if (isAsked && llvm::none_of(own, [&](const commands::Option &other) { return keyOf(other) == key; }))
+      return key.str();
+  }
+  return {};
+}
+
+/// One run of circle-quantizer, behind one of record-minmax where something is said of ranges.
+llvm::Error Quantization::inOneMode() {
+  std::string key = keyOfRanges();
+  if (key.empty())
+    return quantize(asked, input, output);
+  using Name = commands::TfliteScheme::Name;
+  if (asked.recipe.empty() && asked.scheme != Name::Int8 && asked.scheme != Name::Int16x8)
+    return step.lacks(key + " is about ranges, which this mode does not take");
+  if (!asked.statisticsFile.empty())
+    return step.lacks(key + " and statistics both say what the ranges are");
+  Between recorded(step, output, ("recorded" + llvm::sys::path::extension(input)).str());
+  if (llvm::Error error = record(input, recorded.path))
+    return error;
+  commands::QuantizeRequest request = asked;
+  if (!looksAtRecords(request))
+    request.records = {};
+  return quantize(request, recorded.path, output);
 }
 
 /// Rounds weights, records ranges, quantises.
@@ -272,7 +311,7 @@ llvm::Error Quantization::run() {
     return error;
   if (asked.fakeQuantized)
     return start({quantizer, "--fake_quantize", input, output}, output);
-  if (llvm::Error error = asked.modes() ? quantize(asked, input, output) : step.on("ampq") ? mixed() : inThreeSteps())
+  if (llvm::Error error = asked.modes() ? inOneMode() : step.on("ampq") ? mixed() : inThreeSteps())
     return error;
   return step.on("evaluate_result") ? evaluate() : llvm::Error::success();
 }
