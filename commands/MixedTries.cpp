@@ -99,7 +99,9 @@ llvm::Error MixedSolver::quantize(Imported &imported, const Levels &levels, bool
   Model &model = *imported.model;
   if (statistics) {
     std::vector<std::string> silent;
-    if (llvm::Error error = setRanges(model, *statistics, {{}}, silent))
+    // As whoever takes the recipe, or the configuration and record-minmax, has them.
+    quantize::Summary summary = scheme.dialect == Dialect::Tflite ? wholeRange : quantize::Summary();
+    if (llvm::Error error = setRanges(model, *statistics, {summary}, silent))
       return error;
   }
   Scheme asked = scheme;

@@ -136,6 +136,9 @@ for name in i8 mixed; do
   cmp <(origin-dump --fingerprint $name.tflite) <(origin-dump --fingerprint again.tflite) || fail "circle-quantizer makes another model of $name.json"
   origin-dump --check --source few.tflite $name.tflite >log || fail "$(<log)"
 done
+circle-mpqsolver --quantized_dtype int8 --data random --input_model few.tflite --max_error 1000 --output_model own.tflite --config own.json >log 2>&1 &&
+  circle-quantizer --recipe own.json --data random few.tflite again.tflite 2>log || fail "ranges of --data: $(<log)"
+cmp <(origin-dump --fingerprint own.tflite) <(origin-dump --fingerprint again.tflite) || fail "circle-quantizer takes other ranges from --data"
 cmp -s i8.json mixed.json && fail "two bounds, one recipe"
 tflite --measure_costs i8_costs.json || fail "$(<log)"
 grep -q '"int8"' i8_costs.json && ! grep -q uint8 i8_costs.json || fail "$(<i8_costs.json)"
