@@ -67,19 +67,21 @@ RewriteResult split(Lowering &n) {
   return n.m.replace(std::move(values));
 }
 
+/// Positions as int32. Beyond 32 bits they mean the end.
+Expr narrow(Tensor list) {
+  if (list.type() != TensorType::INT64)
+    return indices(list);
+  Expr least = number(INT32_MIN + 1, TensorType::INT64), most = number(INT32_MAX, TensorType::INT64);
+  return foldedIf(list.isDenseConstant(),
+                  castTo(minimum(maximum(list, least), most), TensorType::INT64, TensorType::INT32));
+}
+
 /// A slice whose axes or steps are computed: where each begins and ends goes where its axis is.
 RewriteResult slicedAtRunTime(Lowering &n) {
   Tensor x = n.input(0);
   int32_t count = countOf(n.input(1)).value_or(0);
   if (count == 0 || count > x.rank())
     return decline("its axes or steps are computed, and nobody knows how many");
-  auto narrow = [](Tensor list) { // beyond 32 bits they mean the end
-    if (list.type() != TensorType::INT64)
-      return indices(list);
-    Expr least = number(INT32_MIN + 1, TensorType::INT64), most = number(INT32_MAX, TensorType::INT64);
-    return foldedIf(list.isDenseConstant(),
-                    castTo(minimum(maximum(list, least), most), TensorType::INT64, TensorType::INT32));
-  };
   Sizes first;
   for (int32_t i = 0; i < count; ++i)
     first.push_back(i);
@@ -175,7 +177,7 @@ RewriteResult slice(Lowering &n) {
               static_cast<int32_t>(std::clamp<int64_t>(from[which]->at(i), INT32_MIN, INT32_MAX));
         return Expr(from[which]->with(whole));
       }
-      Expr all = indices(positions);
+      Expr all = narrow(positions);
       Sizes places;
       for (size_t i = 0; i < count; ++i)
         places.push_back(*Lowering::axis(axes[i], rank));
@@ -293,12 +295,16 @@ RewriteResult pad(Lowering &n) {
     Expr padded = op(Op::PADV2, {x, table(more), value});
     if (!crops)
       return n.replace(padded);
-    if (!x.isStatic())
-      return notKnown();
     Sizes begin, size;
     for (int i = 0; i < rank; ++i) {
       begin.push_back(std::max(-both[2 * i], 0));
-      int64_t left = int64_t{x.shape()[i]} + both[2 * i] + both[2 * i + 1];
+      if (x.statedShape()[i] < 0) {
+        if (both[2 * i] < 0 || both[2 * i + 1] < 0)
+          return notKnown();
+        size.push_back(-1); // all
+        continue;
+      }
+      int64_t left = int64_t{x.statedShape()[i]} + both[2 * i] + both[2 * i + 1];
       if (left < 0 || left > INT32_MAX) // SLICE takes −1 for all that is left
         return decline("it crops more than its input has");
       size.push_back(static_cast<int32_t>(left));
@@ -337,10 +343,13 @@ RewriteResult pad(Lowering &n) {
 
 template <bool toDepth> RewriteResult depthSpace(Lowering &n) {
   Tensor x = n.input(0);
-  auto block = static_cast<int32_t>(n.integer("blocksize"));
-  if (x.rank() != 4 || !x.isStatic() || block < 1)
+  int64_t asked = n.integer("blocksize");
+  if (x.rank() != 4 || llvm::is_contained(x.statedShape().drop_front(), -1))
     return notKnown();
-  int32_t b = x.shape()[0], c = x.shape()[1], h = x.shape()[2], w = x.shape()[3];
+  int32_t b = x.statedShape()[0], c = x.statedShape()[1], h = x.statedShape()[2], w = x.statedShape()[3];
+  if (asked < 1 || asked > 1 << 15 || (toDepth ? h % asked || w % asked : c % (asked * asked)))
+    return decline("its blocks do not divide its input");
+  auto block = static_cast<int32_t>(asked);
   if (toDepth) {
     Expr parts = transpose(reshape(x, list({b, c, h / block, block, w / block, block})), list({0, 3, 5, 1, 2, 4}));
     return n.replace(reshape(parts, list({b, c * block * block, h / block, w / block})));
