@@ -6,8 +6,6 @@ namespace origo::onnx {
 
 namespace {
 
-template <Op code> RewriteResult unary(Lowering &n) { return n.replace(op(code, {n.input(0)})); }
-
 /// Types that circle's arithmetic has no kernels for are computed in wider ones, whose low bits are the same.
 TensorType computedIn(TensorType type) {
   switch (type) {
@@ -24,6 +22,11 @@ TensorType computedIn(TensorType type) {
   default:
     return type;
   }
+}
+
+template <Op code> RewriteResult unary(Lowering &n) {
+  TensorType type = n.input(0).type(), in = computedIn(type);
+  return n.replace(castTo(op(code, {castTo(n.input(0), type, in)}), in, type));
 }
 
 Expr binary(Op code, Expr a, Expr b, TensorType type, TensorType result) {
@@ -64,9 +67,7 @@ template <Op code> RewriteResult chained(Lowering &n) {
   Expr value = n.input(0);
   for (unsigned i = 1; i < n.inputs(); ++i)
     value = binary(code, value, n.input(i), n.input(0).type(), n.input(0).type());
-  if (n.inputs() == 1)
-    value = shaped(value, n.input(0).shape());
-  return n.replace(value);
+  return n.inputs() == 1 ? asItIs(n) : n.replace(value);
 }
 RewriteResult meanOfAll(Lowering &n) {
   Expr value = n.input(0);
@@ -81,7 +82,8 @@ RewriteResult relu(Lowering &n) {
   TensorType type = n.input(0).type();
   if (isInteger(type))
     return n.replace(binary(Op::MAXIMUM, n.input(0), number(0, type), type, type));
-  return n.replace(op(Op::RELU, {n.input(0)}));
+  TensorType in = computedIn(type);
+  return n.replace(castTo(op(Op::RELU, {castTo(n.input(0), type, in)}), in, type));
 }
 RewriteResult leakyRelu(Lowering &n) {
   return n.replace(op(Op::LEAKY_RELU, {n.input(0)}).withReal("alpha", n.real("alpha", 0.01)));
@@ -177,7 +179,10 @@ RewriteResult erf(Lowering &n) {
   sum = (((sum * t + Expr(1.421413741)) * t + Expr(-0.284496736)) * t + Expr(0.254829592)) * t;
   return n.replace(op(Op::SIGN, {x}) * (Expr(1.0) - sum * op(Op::EXP, {-square(Expr(x))})));
 }
-RewriteResult reciprocal(Lowering &n) { return n.replace(number(1, n.input(0).type()) / Expr(n.input(0))); }
+RewriteResult reciprocal(Lowering &n) {
+  TensorType type = n.input(0).type(), in = computedIn(type);
+  return n.replace(castTo(number(1, in) / castTo(n.input(0), type, in), in, type));
+}
 RewriteResult tangent(Lowering &n) { return n.replace(op(Op::SIN, {n.input(0)}) / op(Op::COS, {n.input(0)})); }
 RewriteResult sinh(Lowering &n) {
   Expr e = op(Op::EXP, {n.input(0)});
@@ -211,9 +216,12 @@ RewriteResult atan(Lowering &n) {
 
 RewriteResult absolute(Lowering &n) {
   Tensor x = n.input(0);
-  if (x.isFloat() || x.type() == TensorType::INT32)
-    return n.replace(op(Op::ABS, {x}));
-  return n.replace(binary(Op::MAXIMUM, x, -Expr(x), x.type(), x.type()));
+  TensorType type = x.type(), in = computedIn(type);
+  if (type == TensorType::UINT64)
+    return asItIs(n);
+  Expr value = castTo(x, type, in);
+  bool hasKernel = in == TensorType::FLOAT32 || in == TensorType::INT32;
+  return n.replace(castTo(hasKernel ? op(Op::ABS, {value}) : maximum(value, -value), in, type));
 }
 RewriteResult sign(Lowering &n) {
   Tensor x = n.input(0);
@@ -270,7 +278,7 @@ RewriteResult clip(Lowering &n) {
   if (high)
     value = minimum(value, *high);
   if (!low && !high)
-    return n.replace(shaped(x, x.shape()));
+    return asItIs(n);
   return n.replace(castTo(value, in, type));
 }
 

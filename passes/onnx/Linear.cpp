@@ -51,7 +51,7 @@ RewriteResult gemm(Lowering &n) {
   double alpha = n.real("alpha", 1), beta = n.real("beta", 1);
   Expr left = n.integer("transA") ? transpose(wide(a), list({1, 0})) : wide(a);
   std::optional<Expr> bias;
-  if (c && beta == 0)
+  if (c && beta == 0 && c.isDenseConstant())
     (void)n.m.every(c, [](double) { return true; });
   else if (c)
     bias = beta == 1 ? wide(c) : foldedIf(c.isDenseConstant(), wide(c) * Expr(beta));
@@ -171,26 +171,52 @@ RewriteResult permutedSum(Lowering &n, llvm::StringRef from, llvm::StringRef to)
   return n.replace(castTo(value, TensorType::FLOAT32, x.type()));
 }
 
-/// By letters: for two operands with batch, free and summed ones.
-RewriteResult einsum(Lowering &n) {
-  std::string equation;
+/// An equation with an output, and with letters of their own for "...", of which each operand has the last ones. None:
+/// an operand has fewer dimensions than letters.
+std::optional<std::string> spelled(Lowering &n) {
+  std::string equation, unused, once;
   for (char c : n.text("equation"))
     if (c != ' ')
       equation += c;
-  if (!llvm::StringRef(equation).contains("->")) { // then it is what stands there once
-    std::string once;
-    for (char c = 'A'; c <= 'z'; ++c)
-      if (llvm::isAlpha(c) && llvm::StringRef(equation).count(c) == 1)
-        once += c;
-    equation += "->" + once;
+  for (char c = 'A'; c <= 'z'; ++c)
+    if (size_t count = llvm::StringRef(equation).count(c); llvm::isAlpha(c) && count < 2)
+      (count ? once : unused) += c;
+  auto [inputs, given] = llvm::StringRef(equation).split("->");
+  std::string output = given.str(), all;
+  if (!llvm::StringRef(equation).contains("->")) // then it is what stands there once
+    output = (llvm::StringRef(equation).contains("...") ? "..." : "") + once;
+  llvm::SmallVector<llvm::StringRef, 2> terms;
+  inputs.split(terms, ',');
+  if (terms.size() != n.inputs())
+    return std::nullopt;
+  constexpr size_t most = 8;
+  size_t longest = 0;
+  auto letters = [&](llvm::StringRef term, size_t count) {
+    auto [before, behind] = term.split("...");
+    return (before + unused.substr(most - count, count) + behind).str();
+  };
+  for (auto [k, term] : llvm::enumerate(terms)) {
+    int count = term.contains("...") ? n.input(static_cast<unsigned>(k)).rank() - int(term.size()) + 3 : 0;
+    if (count < 0 || count > static_cast<int>(most) || unused.size() < most)
+      return std::nullopt;
+    longest = std::max<size_t>(longest, count);
+    all += (k ? "," : "") + letters(term, count);
   }
-  auto [inputs, output] = llvm::StringRef(equation).split("->");
+  return all + "->" + letters(output, longest);
+}
+
+/// By letters: for two operands with batch, free and summed ones.
+RewriteResult einsum(Lowering &n) {
+  std::optional<std::string> equation = spelled(n);
+  if (!equation)
+    return decline("its operands do not have the dimensions of its equation");
+  auto [inputs, output] = llvm::StringRef(*equation).split("->");
   llvm::SmallVector<llvm::StringRef, 2> terms;
   inputs.split(terms, ',');
   if (terms.size() == 1 && n.inputs() == 1)
     return permutedSum(n, terms[0], output);
-  if (terms.size() != 2 || n.inputs() != 2 || llvm::StringRef(equation).contains('.'))
-    return decline("an equation that is not of two operands with all letters");
+  if (terms.size() != 2)
+    return decline("an equation that is not of two operands");
   Tensor x[2] = {n.input(0), n.input(1)};
   llvm::SmallDenseMap<char, int32_t, 8> sizes;
   for (int k = 0; k < 2; ++k) {
@@ -199,7 +225,8 @@ RewriteResult einsum(Lowering &n) {
     for (auto [letter, size] : llvm::zip(terms[k], x[k].shape())) {
       if (terms[k].count(letter) > 1)
         return decline("it takes a diagonal");
-      sizes[letter] = size;
+      if (auto [known, isNew] = sizes.try_emplace(letter, size); !isNew && known->second != size)
+        return decline("a letter has two sizes");
     }
   }
   std::string batch, left, right, summed;

@@ -24,7 +24,8 @@ RewriteResult batchNormalization(Lowering &n) {
     return decline("it learns");
   if (!n.integer("spatial", 1))
     return decline("it has statistics for each element");
-  if (!x.isFloat() || x.rank() < 2)
+  bool isNarrow = x.type() == TensorType::FLOAT16 && !n.integer("training_mode");
+  if ((!x.isFloat() && !isNarrow) || x.rank() < 2)
     return decline("not float32");
   bool constant = true;
   for (unsigned i = 1; i < 5; ++i)
@@ -50,14 +51,14 @@ RewriteResult batchNormalization(Lowering &n) {
       values.push_back({n.node.result(2), Expr(variance) * momentum + averaged(square(away), false) * rest});
     return n.m.replace(std::move(values));
   }
-  Expr s = known(Expr(scale) / sqrt(Expr(variance) + epsilon));
-  Expr t = known(Expr(shift) - Expr(mean) * s);
+  Expr s = known(wide(scale) / sqrt(wide(variance) + epsilon));
+  Expr t = known(wide(shift) - wide(mean) * s);
   if (x.rank() > 2) {
     Expr shape = list(alongChannels(x.rank(), scale.lastDimension()));
     s = known(reshape(s, shape));
     t = known(reshape(t, shape));
   }
-  return n.replace(Expr(x) * s + t);
+  return n.replace(castTo(wide(x) * s + t, TensorType::FLOAT32, x.type()));
 }
 
 Expr kept(Op code, Expr x, Expr axes) { return op(code, {std::move(x), std::move(axes)}).with("keep_dims", 1); }
@@ -150,21 +151,23 @@ RewriteResult embedLayerNormalization(Lowering &n) {
 RewriteResult groupNormalization(Lowering &n) {
   Tensor x = n.input(0);
   auto groups = static_cast<int32_t>(n.integer("num_groups"));
-  if (!x.isStatic() || x.rank() < 3 || groups < 1 || x.shape()[1] % groups)
+  auto stated = x.statedShape();
+  if (x.rank() < 2 || groups < 1 || stated[1] < 0 || stated[1] % groups || llvm::count(stated, -1) > 1)
     return decline("its shape is not known before run time, or its groups do not divide its channels");
-  int32_t share = x.shape()[1] / groups;
-  Sizes grouped = {x.shape()[0], groups, share};
-  grouped.append(x.shape().begin() + 2, x.shape().end());
+  int32_t share = stated[1] / groups;
+  Sizes grouped = {stated[0], groups, share};
+  grouped.append(stated.begin() + 2, stated.end());
+  Expr shape = list(Sizes(stated.begin(), stated.end()));
   Expr value =
       normalised(reshape(x, list(grouped)), axesFrom(2, static_cast<int>(grouped.size())), n.real("epsilon", 1e-5));
-  if (n.input(1).lastDimension() == x.shape()[1])
-    return n.replace(reshape(value, shapeOf(x)) * byChannel(n.input(1), x.rank()) + byChannel(n.input(2), x.rank()));
+  if (n.input(1).lastDimension() == stated[1])
+    return n.replace(reshape(value, shape) * byChannel(n.input(1), x.rank()) + byChannel(n.input(2), x.rank()));
   Sizes byGroup(grouped.size(), 1);
   byGroup[1] = groups;
   auto each = [&](Tensor t) {
     return t.isDenseConstant() ? fold(reshape(t, list(byGroup))) : reshape(t, list(byGroup));
   };
-  return n.replace(reshape(value * each(n.input(1)) + each(n.input(2)), shapeOf(x)));
+  return n.replace(reshape(value * each(n.input(1)) + each(n.input(2)), shape));
 }
 
 RewriteResult lpNormalization(Lowering &n) {
@@ -172,9 +175,10 @@ RewriteResult lpNormalization(Lowering &n) {
   auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
   if (!axis)
     return decline("its axis is not one of its input's");
-  if (n.integer("p", 2) == 1)
-    return n.replace(Expr(x) / kept(Op::SUM, op(Op::ABS, {x}), list({*axis})));
-  return n.replace(Expr(x) / sqrt(kept(Op::SUM, square(Expr(x)), list({*axis}))));
+  Expr length = n.integer("p", 2) == 1 ? kept(Op::SUM, op(Op::ABS, {x}), list({*axis}))
+                                       : sqrt(kept(Op::SUM, square(Expr(x)), list({*axis})));
+  // Of zeros it is zeros.
+  return n.replace(Expr(x) / maximum(length, number(1.1754943508222875e-38, x.type())));
 }
 
 RewriteResult meanVarianceNormalization(Lowering &n) {

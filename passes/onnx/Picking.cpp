@@ -91,11 +91,40 @@ RewriteResult gatherNd(Lowering &n) {
   return n.replace(op(Op::GATHER_ND, {x, op(Op::CONCATENATION, parts).with("axis", index.rank() - 1)}));
 }
 
+/// Types that SCATTER_ND, or a sum, has no kernels for are put together in wider ones.
+TensorType scatteredIn(TensorType type, bool adds) {
+  switch (type) {
+  case TensorType::FLOAT16:
+  case TensorType::FLOAT64:
+    return TensorType::FLOAT32;
+  case TensorType::INT16:
+  case TensorType::UINT16:
+    return TensorType::INT32;
+  case TensorType::UINT32:
+  case TensorType::UINT64:
+    return TensorType::INT64;
+  case TensorType::INT8:
+  case TensorType::UINT8:
+    return adds ? TensorType::INT32 : type;
+  default:
+    return type;
+  }
+}
+
+/// Updates put where what lies at positions is added to them.
+RewriteResult added(Lowering &n, Tensor x, const Expr &at, Tensor updates) {
+  TensorType type = x.type(), in = scatteredIn(type, true);
+  Expr sum = castTo(x, type, in) + op(Op::SCATTER_ND, {at, castTo(updates, type, in), shapeOf(x)});
+  return n.replace(castTo(sum, in, type));
+}
+
 /// Puts updates in the place of what lies at positions, which are all different.
-RewriteResult scattered(Lowering &n, Tensor x, Expr at, Expr updates, Expr ones) {
+RewriteResult scattered(Lowering &n, Tensor x, const Expr &at, Tensor updates, const Expr &ones) {
   Expr shape = shapeOf(x);
+  TensorType type = x.type(), in = scatteredIn(type, false);
   Expr there = op(Op::GREATER, {op(Op::SCATTER_ND, {at, ones, shape}), Expr(0.0)});
-  return n.replace(op(Op::SELECT_V2, {there, op(Op::SCATTER_ND, {at, updates, shape}), x}));
+  Expr put = op(Op::SCATTER_ND, {at, castTo(updates, type, in), shape});
+  return n.replace(castTo(op(Op::SELECT_V2, {there, put, castTo(x, type, in)}), in, type));
 }
 
 /// Does no place of x have two updates?
@@ -116,7 +145,7 @@ RewriteResult scatterNd(Lowering &n) {
     return decline("its indices have more dimensions than its input");
   Expr at = wrappedIn(n, x, 0, index);
   if (reduction == "add")
-    return n.replace(Expr(x) + op(Op::SCATTER_ND, {at, updates, shapeOf(x)}));
+    return added(n, x, at, updates);
   if (reduction != "none")
     return decline("it reduces by \"" + reduction.str() + "\"");
   if (isConstant && !writesOnce(n, x, updates, at)) // of computed ones ONNX leaves open which counts
@@ -133,7 +162,7 @@ RewriteResult scatterElements(Lowering &n) {
     return notKnown();
   llvm::StringRef reduction = n.text("reduction", "none");
   if (reduction == "add")
-    return n.replace(Expr(x) + op(Op::SCATTER_ND, {*at, updates, shapeOf(x)}));
+    return added(n, x, *at, updates);
   if (reduction != "none")
     return decline("it reduces by \"" + reduction.str() + "\"");
   if (index.isDenseConstant() && !writesOnce(n, x, updates, *at))
@@ -194,13 +223,15 @@ RewriteResult trilu(Lowering &n) {
     k = n.m.integers(given);
   if (k && k->size() != 1)
     return decline("its diagonal is not a number");
-  if (k)
-    diagonal = k->at(0);
-  if (!x.isStatic() || x.rank() < 2)
+  if (x.rank() < 2)
+    return decline("it is of no matrices");
+  int32_t rows = x.statedShape()[x.rank() - 2], columns = x.statedShape()[x.rank() - 1];
+  if (rows < 0 || columns < 0)
     return notKnown();
-  int32_t rows = x.shape()[x.rank() - 2], columns = x.shape()[x.rank() - 1];
-  if (int64_t{rows} * columns > (1 << 22) || std::abs(diagonal) > INT32_MAX / 2)
+  if (int64_t{rows} * columns > (1 << 22))
     return decline("its matrix is big");
+  if (k) // farther away than that there is nothing
+    diagonal = std::clamp<int64_t>(k->at(0), -rows - columns, rows + columns);
   Expr row = counted({rows, columns}, 0), column = counted({rows, columns}, 1);
   Expr shift = k       ? fold(reshape(Expr(k->with({static_cast<int32_t>(diagonal)})), list({})))
                : given ? reshape(indices(given), list({}))
@@ -224,7 +255,7 @@ RewriteResult oneHot(Lowering &n) {
 
 RewriteResult cumSum(Lowering &n) {
   Tensor x = n.input(0);
-  TensorType in = x.type() == TensorType::FLOAT64 ? TensorType::FLOAT32 : x.type();
+  TensorType in = isReal(x.type()) ? TensorType::FLOAT32 : x.type();
   Expr sum = op(Op::CUMSUM, {castTo(x, x.type(), in), indices(n.input(1))})
                  .with("exclusive", n.integer("exclusive"))
                  .with("reverse", n.integer("reverse"));
@@ -236,8 +267,17 @@ RewriteResult topK(Lowering &n) {
   auto axis = Lowering::axis(n.integer("axis", -1), x.rank());
   if (!axis)
     return decline("its axis is not one of its input's");
-  bool largest = n.integer("largest", 1);
-  Expr from = largest ? Expr(x) : -Expr(x);
+  bool largest = n.integer("largest", 1), whole = isInteger(x.type());
+  // The other way round the smallest are the largest. Of integers −1 − x is one always, where −x is not.
+  TensorType in = x.type() == TensorType::FLOAT64 || x.type() == TensorType::FLOAT16 ? TensorType::FLOAT32
+                  : whole && x.type() != TensorType::INT32                           ? TensorType::INT64
+                                                                                     : x.type();
+  if (largest && whole)
+    in = x.type();
+  auto turnedRound = [&](Expr value) { return whole ? number(-1, in) - std::move(value) : -std::move(value); };
+  Expr from = castTo(x, x.type(), in);
+  if (!largest)
+    from = turnedRound(from);
   Expr k = n.input(1) ? reshape(indices(n.input(1)), list({}))
                       : number(static_cast<double>(n.integer("k")), TensorType::INT32);
   if (n.input(1) && n.input(1).isDenseConstant())
@@ -249,7 +289,7 @@ RewriteResult topK(Lowering &n) {
   Expr found = op(Op::TOPK_V2, {isLast ? from : turned(from, swap), k}).results(2);
   auto back = [&](Expr value) { return isLast ? value : turned(std::move(value), swap); };
   Expr values = back(result(found, 0));
-  return n.m.replace({{n.node.result(0), largest ? values : -values},
+  return n.m.replace({{n.node.result(0), castTo(largest ? values : turnedRound(values), in, x.type())},
                       {n.node.result(1), castTo(back(result(found, 1)), TensorType::INT32, TensorType::INT64)}});
 }
 
@@ -266,8 +306,16 @@ RewriteResult nonMaxSuppression(Lowering &n) {
     Tensor x = n.input(i);
     return x ? foldedIf(x.isDenseConstant(), reshape(castTo(x, x.type(), type), list({}))) : otherwise;
   };
-  Expr most = given(2, number(0, TensorType::INT32), TensorType::INT32);
-  Expr overlap = given(3, Expr(0.0), TensorType::FLOAT32);
+  // Exporters ask for as many as an int64 has; there are no more than boxes.
+  Expr most = number(0, TensorType::INT32);
+  if (Tensor asked = n.input(2)) {
+    Expr bounded = minimum(reshape(asked, list({})), number(count, asked.type()));
+    most = foldedIf(asked.isDenseConstant(), castTo(bounded, asked.type(), TensorType::INT32));
+  }
+  // ONNX drops what overlaps by more, circle what overlaps by as much.
+  Tensor asked = n.input(3);
+  Expr overlap = maximum(given(3, Expr(0.0), TensorType::FLOAT32) * Expr(1 + 0x1p-23), Expr(0x1p-126));
+  overlap = foldedIf(!asked || asked.isDenseConstant(), overlap);
   Expr least = given(4, Expr(-3.4028234663852886e38), TensorType::FLOAT32);
   Expr corners = boxes;
   if (n.integer("center_point_box")) { // x and y of the centre, width, height → y and x of two corners

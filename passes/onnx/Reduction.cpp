@@ -33,6 +33,20 @@ std::optional<Expr> axesOf(Lowering &n, int64_t inputSince, bool &none) {
   return from ? Expr(from->with(sorted)) : list(sorted);
 }
 
+/// Types that circle's reductions have no kernels for are reduced in wider ones.
+TensorType reducedIn(TensorType type) {
+  switch (type) {
+  case TensorType::FLOAT16:
+  case TensorType::FLOAT64:
+    return TensorType::FLOAT32;
+  case TensorType::INT8:
+  case TensorType::UINT8:
+    return TensorType::INT32;
+  default:
+    return type;
+  }
+}
+
 using Part = Expr (*)(Expr, TensorType);
 Expr same(Expr x, TensorType) { return x; }
 Expr magnitude(Expr x, TensorType type) { return maximum(x, -x); }
@@ -55,10 +69,11 @@ RewriteResult reducedAtRunTime(Lowering &n, Tensor axes, Op code, Part before, P
     over = op(Op::CONCATENATION, {over, list(all)}).with("axis", 0);
     count = x.rank();
   }
-  Expr value = op(code, {before(x, x.type()), over}).with("keep_dims", 1);
+  TensorType in = reducedIn(x.type());
+  Expr value = op(code, {before(castTo(x, x.type(), in), in), over}).with("keep_dims", 1);
   if (!keeps && *count > 0)
     value = reshape(value, *count == x.rank() ? list({}) : otherSizes(x, over, *count));
-  return n.replace(after(value, x.type()));
+  return n.replace(castTo(after(value, in), in, x.type()));
 }
 
 /// after(reduce(before(x))).
@@ -70,11 +85,15 @@ template <Op code, Part before, Part after, int64_t inputSince> RewriteResult re
   auto axes = axesOf(n, inputSince, none);
   if (!axes)
     return decline("its axes are not those of its input");
-  Expr value = before(x, x.type());
-  if (none)
-    return n.replace(before == same && after == same ? shaped(x, x.shape()) : after(value, x.type()));
-  value = op(code, {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
-  return n.replace(after(value, x.type()));
+  if (none && before == same && after == same)
+    return asItIs(n);
+  TensorType in = reducedIn(x.type());
+  if (after != same && isInteger(in)) // of a sum that is whole
+    return decline("a root or a logarithm of integers");
+  Expr value = before(castTo(x, x.type(), in), in);
+  if (!none)
+    value = op(code, {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
+  return n.replace(castTo(after(value, in), in, x.type()));
 }
 
 /// m + log(sum(exp(x − m))), with m the maximum.
@@ -84,7 +103,9 @@ RewriteResult logSumExp(Lowering &n) {
   auto axes = axesOf(n, 18, none);
   if (!axes || none)
     return decline("its axes are computed, or not those of its input");
-  TensorType in = x.type() == TensorType::FLOAT64 ? TensorType::FLOAT32 : x.type();
+  if (!isReal(x.type()))
+    return decline("not float");
+  TensorType in = reducedIn(x.type());
   Expr value = castTo(x, x.type(), in);
   auto keep = [&](Op code, Expr of, bool keeps) { return op(code, {std::move(of), *axes}).with("keep_dims", keeps); };
   bool keeps = n.integer("keepdims", 1) != 0;
@@ -103,8 +124,12 @@ template <Op code> RewriteResult position(Lowering &n) {
   int32_t size = x.statedShape()[*axis];
   if (last && size < 0)
     return notKnown();
+  if (x.type() == TensorType::INT64 || x.type() == TensorType::UINT64 || x.type() == TensorType::UINT32)
+    return decline("of integers of 64 bits, or without a sign");
+  TensorType in = isReal(x.type()) ? TensorType::FLOAT32 : x.type();
+  Expr values = castTo(x, x.type(), in);
   Expr found =
-      op(code, {last ? op(Op::REVERSE_V2, {x, list({*axis})}) : Expr(x), fold(reshape(list({*axis}), list({})))})
+      op(code, {last ? op(Op::REVERSE_V2, {values, list({*axis})}) : values, fold(reshape(list({*axis}), list({})))})
           .with("output_type", static_cast<int64_t>(TensorType::INT64));
   if (last)
     found = number(size - 1, TensorType::INT64) - found;

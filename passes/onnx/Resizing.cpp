@@ -97,7 +97,7 @@ Expr filledOutside(Expr value, llvm::ArrayRef<Axis> along, llvm::StringRef mode,
 RewriteResult resize(Lowering &n) {
   Tensor x = n.input(0);
   bool upsample = n.opset < 10 || n.node.customCode() == "onnx.Upsample";
-  if (!x.isStatic() || x.rank() < 2)
+  if (!x.isStatic() || x.rank() < 1)
     return decline("its shape is not known before run time");
   int rank = x.rank();
   llvm::SmallVector<float, 8> scales = n.reals("scales");
@@ -174,16 +174,17 @@ RewriteResult resize(Lowering &n) {
   auto listed = [&](llvm::ArrayRef<int32_t> numbers) -> Expr {
     return sizes ? Expr(sizes->with(numbers)) : given ? Expr(given->with(numbers)) : list(numbers);
   };
-  auto finished = [&](Expr value) {
-    Expr beyond = number(n.real("extrapolation_value"), x.type());
-    return n.replace(crops ? filledOutside(std::move(value), along, where, beyond) : std::move(value));
+  auto finished = [&](Expr value, TensorType in) {
+    Expr beyond = number(n.real("extrapolation_value"), in);
+    value = crops ? filledOutside(std::move(value), along, where, beyond) : std::move(value);
+    return n.replace(castTo(std::move(value), in, x.type()));
   };
   bool isImage = !crops && rank == 4 && along[0].out == along[0].in && along[1].out == along[1].in;
-  auto image = [&](Op code, bool corners, bool centers) {
-    Expr value = op(code, {turned(x, {0, 2, 3, 1}), listed({along[2].out, along[3].out})})
+  auto image = [&](Op code, bool corners, bool centers, TensorType in) {
+    Expr value = op(code, {turned(castTo(x, x.type(), in), {0, 2, 3, 1}), listed({along[2].out, along[3].out})})
                      .with("align_corners", corners)
                      .with("half_pixel_centers", centers);
-    return n.replace(turned(value, {0, 3, 1, 2}));
+    return n.replace(castTo(turned(value, {0, 3, 1, 2}), in, x.type()));
   };
   if (mode == "nearest") {
     // As circle's operator does it, or element by element.
@@ -202,7 +203,7 @@ RewriteResult resize(Lowering &n) {
     };
     for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
       if (equals(corners, centers))
-        return image(Op::RESIZE_NEAREST_NEIGHBOR, corners, centers);
+        return image(Op::RESIZE_NEAREST_NEIGHBOR, corners, centers, x.type());
     Expr value = x;
     bool changed = false;
     for (int i = 0; i < rank; ++i) {
@@ -214,7 +215,7 @@ RewriteResult resize(Lowering &n) {
       value = gather(value, listed(taken)).with("axis", i);
       changed = true;
     }
-    return finished(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
+    return finished(changed ? value : reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))), x.type());
   }
   if (mode != "linear" && mode != "bilinear" && !isCubic)
     return decline("its mode is \"" + mode.str() + "\"");
@@ -230,13 +231,18 @@ RewriteResult resize(Lowering &n) {
              return true;
            });
   };
+  // Between integers lie floats, which are cut off behind the point.
+  TensorType in = x.type() == TensorType::FLOAT16 && isImage && !isCubic ? x.type() : TensorType::FLOAT32;
   for (auto [corners, centers] : {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
     if (!isCubic && equals(corners, centers))
-      return image(Op::RESIZE_BILINEAR, corners, centers);
+      return image(Op::RESIZE_BILINEAR, corners, centers, in);
   // Along one dimension after the other: the elements on both sides, by how near they are.
-  Expr value = x;
+  auto isKept = [&](const Axis &axis) { return axis.in == axis.out && axis.scale == 1 && !crops; };
+  if (llvm::all_of(along, isKept))
+    return n.replace(reshape(x, listed(Sizes(x.shape().begin(), x.shape().end()))));
+  Expr value = castTo(x, x.type(), in = TensorType::FLOAT32);
   for (int i = 0; i < rank; ++i) {
-    if (along[i].in == along[i].out && along[i].scale == 1 && !crops)
+    if (isKept(along[i]))
       continue;
     Sizes low, high;
     std::vector<Expr> parts;
@@ -274,7 +280,7 @@ RewriteResult resize(Lowering &n) {
     Expr first = gather(value, listed(low)).with("axis", i), second = gather(value, listed(high)).with("axis", i);
     value = first + (second - first) * share;
   }
-  return finished(value);
+  return finished(value, in);
 }
 
 } // namespace

@@ -11,22 +11,36 @@ RewriteResult constantNode(Lowering &n) {
     return n.replace(n.node.result().isOutput() ? reshape(value, list(value.shape()))
                                                 : fold(reshape(value, list(value.shape()))));
   auto wide = [](Expr list32) { return fold(castTo(std::move(list32), TensorType::INT32, TensorType::INT64)); };
-  auto fits = [](int64_t number) { return number >= INT32_MIN && number <= INT32_MAX; };
-  if (n.has("value_int") && fits(n.integer("value_int")))
-    return n.replace(number(static_cast<double>(n.integer("value_int")), TensorType::INT64));
-  if (n.has("value_ints")) {
+  // An output of the model is computed.
+  auto made = [&](Expr constant, Sizes shape) {
+    bool isOutput = n.node.result().isOutput();
+    return n.replace(isOutput ? reshape(std::move(constant), list(shape)) : fold(reshape(constant, list(shape))));
+  };
+  if (n.has("value_int") || n.has("value_ints")) {
     auto numbers = n.integers("value_ints");
-    if (llvm::all_of(numbers, fits))
-      return n.replace(wide(list(Sizes(numbers.begin(), numbers.end()))));
+    if (n.has("value_int"))
+      numbers.assign({n.integer("value_int")});
+    Sizes high, middle, low; // a list is of 32 bits
+    bool isLong = false;
+    for (int64_t one : numbers) {
+      isLong |= one != static_cast<int32_t>(one);
+      high.push_back(static_cast<int32_t>(one >> 32));
+      middle.push_back(static_cast<int32_t>(one >> 16 & 0xFFFF));
+      low.push_back(static_cast<int32_t>(one & 0xFFFF));
+    }
+    Expr step = number(1 << 16, TensorType::INT64);
+    Expr value = isLong ? fold((wide(list(high)) * step + wide(list(middle))) * step + wide(list(low)))
+                        : wide(list(Sizes(numbers.begin(), numbers.end())));
+    return made(value, n.has("value_int") ? Sizes{} : Sizes{static_cast<int32_t>(numbers.size())});
   }
   if (n.has("value_float"))
-    return n.replace(fold(reshape(n.real("value_float"), list({}))));
+    return made(n.real("value_float"), {});
   if (n.has("value_floats") && n.reals("value_floats").size() <= 64) {
     std::vector<Expr> numbers;
     for (float value : n.reals("value_floats"))
       numbers.push_back(fold(reshape(static_cast<double>(value), list({1}))));
     if (!numbers.empty())
-      return n.replace(fold(op(Op::CONCATENATION, numbers).with("axis", 0)));
+      return made(op(Op::CONCATENATION, numbers).with("axis", 0), {static_cast<int32_t>(numbers.size())});
   }
   return decline("its value is of a kind that is not taken");
 }
@@ -98,10 +112,8 @@ RewriteResult dropout(Lowering &n) {
   Tensor mask = n.node.resultCount() > 1 ? n.node.result(1) : Tensor();
   if (!mask)
     return asItIs(n);
-  if (!x.isStatic())
-    return notKnown();
-  Expr all = op(Op::FILL, {list(x.shape()), number(1, n.opset < 10 ? x.type() : TensorType::BOOL)});
-  return n.m.replace({{n.node.result(0), reshape(x, list(x.shape()))}, {mask, all}});
+  Expr all = op(Op::FILL, {sizesOf(x), number(1, n.opset < 10 ? x.type() : TensorType::BOOL)});
+  return n.m.replace({{n.node.result(0), reshape(x, sizesOf(x))}, {mask, all}});
 }
 
 /// A reshape of x to what is stated of it, where −1 is known from x.
@@ -270,22 +282,27 @@ RewriteResult unsqueeze(Lowering &n) {
 RewriteResult expand(Lowering &n) {
   Tensor x = n.input(0), shape = n.input(1);
   std::optional<Integers> wanted = n.m.integers(shape);
+  // By what both are when it runs.
+  auto whenItRuns = [&] {
+    Expr own = sizesOf(x);
+    bool isList = x.isStatic() && shape.type() != TensorType::INT32;
+    own = isList ? fold(castTo(own, TensorType::INT32, shape.type())) : own;
+    return n.replace(broadcastTo(x, op(Op::BROADCAST_ARGS, {own, isList ? Expr(shape) : indices(shape)})));
+  };
   if (!wanted)
     return shape.isStatic() && static_cast<int>(*shape.elementCount()) >= x.rank() &&
                    llvm::all_of(x.statedShape(), [](int32_t size) { return size == 1; })
                ? n.replace(broadcastTo(x, shape))
-           : x.isStatic() && shape.isStatic()
-               ? n.replace(broadcastTo(
-                     x, op(Op::BROADCAST_ARGS, {fold(castTo(shapeOf(x), TensorType::INT32, shape.type())), shape})))
-               : notKnown();
+           : shape.isStatic() ? whenItRuns()
+                              : notKnown();
   // Two-way: a size of 1 asks for what there is.
   auto stated = x.statedShape();
   auto sizes = wanted->list();
   Sizes both(std::max<size_t>(sizes.size(), stated.size()), 1);
   for (size_t i = 1; i <= both.size(); ++i) {
     int32_t a = i <= stated.size() ? stated[stated.size() - i] : 1, b = i <= sizes.size() ? sizes[sizes.size() - i] : 1;
-    if (a < 0 && b != a && b == 1)
-      return notKnown();
+    if (a < 0 && b == 1)
+      return whenItRuns();
     both[both.size() - i] = b == 1 ? a : b;
   }
   return n.replace(broadcastTo(x, Expr(wanted->with(both))));
@@ -294,14 +311,13 @@ RewriteResult expand(Lowering &n) {
 /// Numbers that would run away from the limit are none; RANGE wants a limit that they run to.
 RewriteResult range(Lowering &n) {
   Tensor start = n.input(0), limit = n.input(1), step = n.input(2);
-  if (start.isConstant() && limit.isConstant() && step.isConstant())
-    return n.replace(op(Op::RANGE, {start, limit, step}));
+  bool known = start.isDenseConstant() && limit.isDenseConstant() && step.isDenseConstant();
   Expr above = op(Op::MAXIMUM, {start, limit}), below = op(Op::MINIMUM, {start, limit});
   Expr end = n.m.every(step, [](double by) { return by > 0; }) ? above
              : n.m.every(step, [](double by) { return by < 0; })
                  ? below
                  : op(Op::SELECT_V2, {op(Op::GREATER, {step, number(0, step.type())}), above, below});
-  return n.replace(op(Op::RANGE, {start, end, step}));
+  return n.replace(op(Op::RANGE, {start, foldedIf(known, end), step}));
 }
 
 } // namespace
