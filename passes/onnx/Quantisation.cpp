@@ -38,8 +38,9 @@ std::optional<Expr> real(Lowering &n, Tensor x, Tensor scale, Tensor zero) {
 
 /// The integer nearest to a float, with these parameters: clamp(round(x / scale) + zero point). It rounds halves to
 /// even as ONNX does; QUANTIZE rounds them away from zero.
-std::optional<Expr> rounded(Lowering &n, Expr value, Tensor like, Tensor scale, Tensor zero) {
-  TensorType type = zero ? zero.type() : TensorType::UINT8;
+std::optional<Expr> rounded(Lowering &n, Expr value, Tensor like, Tensor scale, Tensor zero,
+                            TensorType without = TensorType::UINT8) {
+  TensorType type = zero ? zero.type() : without;
   std::pair<double, double> range = type == TensorType::UINT8    ? std::pair(0.0, 255.0)
                                     : type == TensorType::INT8   ? std::pair(-128.0, 127.0)
                                     : type == TensorType::UINT16 ? std::pair(0.0, 65535.0)
@@ -77,9 +78,6 @@ RewriteResult product(Lowering &n) {
 }
 RewriteResult sigmoid(Lowering &n) {
   return onReals(n, 0, std::nullopt, 3, [](Expr a, Expr) { return op(Op::LOGISTIC, {a}); });
-}
-RewriteResult matrixProduct(Lowering &n) {
-  return onReals(n, 0, 3, 6, [](Expr a, Expr b) { return op(Op::BATCH_MATMUL, {a, b}); });
 }
 RewriteResult averageOfIntegers(Lowering &n) {
   if (n.integer("channels_last"))
@@ -120,14 +118,33 @@ std::optional<Expr> shifted(Lowering &n, Tensor x, Tensor zero) {
 }
 Expr asInteger(Expr value) { return castTo(std::move(value), TensorType::FLOAT32, TensorType::INT32); }
 
+/// Scales or zero points beside a factor of a product of matrices: one number, one for each row of the left one, for
+/// each column of the right one, or as they are broadcast.
+Expr besideMatrices(Tensor numbers, bool isLeft) {
+  Expr value = bridged(numbers, TensorType::FLOAT32);
+  if (!isLeft || numbers.rank() != 1 || numbers.elementCount() == 1u)
+    return value;
+  value = reshape(value, list({numbers.lastDimension(), 1}));
+  return foldedIf(numbers.isDenseConstant(), value);
+}
+/// What a matrix of integers stands for; without a scale, without its zero point.
+Expr realMatrix(Tensor x, Tensor scale, Tensor zero, bool isLeft) {
+  Expr value = castTo(x, x.type(), TensorType::FLOAT32);
+  bool isConstant = x.isDenseConstant() && (!scale || scale.isDenseConstant()) && (!zero || zero.isDenseConstant());
+  if (zero)
+    value = value - besideMatrices(zero, isLeft);
+  if (scale)
+    value = value * besideMatrices(scale, isLeft);
+  return foldedIf(isConstant, value);
+}
+
 /// Integers times integers, added up as floats: sums beyond 2^24 are rounded as these are.
 RewriteResult matrixProductOfIntegers(Lowering &n) {
   Tensor a = n.input(0), b = n.input(1);
-  if (a.rank() < 2 || b.rank() < 2 || (n.input(2) && n.input(2).elementCount() != 1u) ||
-      (n.input(3) && n.input(3).elementCount() != 1u))
-    return decline("an operand without two dimensions, or a zero point for each row");
-  auto left = shifted(n, a, n.input(2)), right = shifted(n, b, n.input(3));
-  return left && right ? n.replace(asInteger(op(Op::BATCH_MATMUL, {*left, *right}))) : decline(notTaken);
+  if (a.rank() < 2 || b.rank() < 2)
+    return decline("an operand without two dimensions");
+  Expr left = realMatrix(a, Tensor(), n.input(2), true), right = realMatrix(b, Tensor(), n.input(3), false);
+  return n.replace(asInteger(op(Op::BATCH_MATMUL, {left, right})));
 }
 RewriteResult convolutionOfIntegers(Lowering &n) {
   Tensor x = n.input(0), w = n.input(1);
@@ -138,6 +155,61 @@ RewriteResult convolutionOfIntegers(Lowering &n) {
   const char *why = notTaken;
   auto value = image && weights ? convolved(n, x, *image, w, *weights, std::nullopt, why) : std::nullopt;
   return value ? n.replace(asInteger(*value)) : decline(why);
+}
+
+RewriteResult matrixProduct(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(3);
+  if (a.rank() < 2 || b.rank() < 2)
+    return decline("an operand without two dimensions");
+  Expr left = realMatrix(a, n.input(1), n.input(2), true), right = realMatrix(b, n.input(4), n.input(5), false);
+  auto value = rounded(n, op(Op::BATCH_MATMUL, {left, right}), a, n.input(6), n.input(7));
+  return value ? n.replace(*value) : decline(notTaken);
+}
+/// alpha · a · b + c, where c has the steps of a · b. Without a scale for it the result is float.
+RewriteResult generalProduct(Lowering &n) {
+  Tensor a = n.input(0), b = n.input(3), c = n.input(6);
+  if (a.rank() != 2 || b.rank() != 2 || n.input(1).elementCount() != 1u)
+    return decline("not of matrices, or with a scale for each row");
+  bool turnsRight = n.integer("transB") != 0;
+  // Numbers of the right one go along the columns of what it is when it is turned.
+  Expr left = realMatrix(a, n.input(1), n.input(2), false), right = realMatrix(b, n.input(4), n.input(5), turnsRight);
+  Expr value =
+      op(Op::BATCH_MATMUL, {left, right}).with("adjoint_lhs", n.integer("transA") != 0).with("adjoint_rhs", turnsRight);
+  Expr alpha = n.real("alpha", 1);
+  if (n.real("alpha", 1) != 1)
+    value = value * alpha;
+  if (c) {
+    Expr step = besideMatrices(n.input(1), false) * besideMatrices(n.input(4), false);
+    Expr shift = castTo(c, c.type(), TensorType::FLOAT32) * (n.real("alpha", 1) == 1 ? step : step * alpha);
+    bool isConstant = c.isDenseConstant() && n.input(1).isDenseConstant() && n.input(4).isDenseConstant();
+    value = value + foldedIf(isConstant, shift);
+  }
+  if (!n.input(7))
+    return n.replace(value);
+  auto stored = rounded(n, value, a, n.input(7), n.input(8));
+  return stored ? n.replace(*stored) : decline(notTaken);
+}
+RewriteResult leakyRelu(Lowering &n) {
+  return onReals(n, 0, std::nullopt, 3,
+                 [&](Expr a, Expr) { return op(Op::LEAKY_RELU, {a}).withReal("alpha", n.real("alpha", 0.01)); });
+}
+/// Each part has its own scale and zero point; those of the result come first.
+RewriteResult concatenation(Lowering &n) {
+  auto axis = n.inputs() > 2 ? Lowering::axis(n.integer("axis", 0), n.input(2).rank()) : std::nullopt;
+  if (!axis || n.inputs() % 3 != 2)
+    return decline("its axis is not one of its inputs'");
+  std::vector<Expr> parts;
+  for (unsigned i = 2; i < n.inputs(); i += 3) {
+    auto part = real(n, n.input(i), n.input(i + 1), n.input(i + 2));
+    if (!part)
+      return decline(notTaken);
+    parts.push_back(*part);
+  }
+  auto value = rounded(n, op(Op::CONCATENATION, parts).with("axis", *axis), n.input(2), n.input(0), n.input(1));
+  return value ? n.replace(*value) : decline(notTaken);
+}
+RewriteResult choice(Lowering &n) {
+  return onReals(n, 1, 4, 7, [&](Expr a, Expr b) { return op(Op::SELECT_V2, {n.input(0), a, b}); });
 }
 
 /// A convolution of what the integers stand for, rounded.
@@ -184,7 +256,9 @@ RewriteResult dynamicQuantize(Lowering &n) {
     axes.push_back(i);
   auto end = [&](Op code) { return op(code, {x, list(axes)}).with("keep_dims", 0); };
   Expr low = minimum(end(Op::REDUCE_MIN), Expr(0.0)), high = maximum(end(Op::REDUCE_MAX), Expr(0.0));
-  Expr scale = (high - low) / Expr(255.0);
+  // Zeros alone are zeros by any scale; ONNX Runtime takes 1.
+  Expr span = high - low;
+  Expr scale = op(Op::SELECT_V2, {op(Op::GREATER, {span, Expr(0.0)}), span / Expr(255.0), Expr(1.0)});
   auto between = [](Expr value) { return minimum(maximum(std::move(value), Expr(0.0)), Expr(255.0)); };
   auto stored = [](Expr value) { return castTo(std::move(value), TensorType::FLOAT32, TensorType::UINT8); };
   Expr zero = op(Op::ROUND, {between(-low / scale)});
@@ -200,19 +274,21 @@ RewriteResult dynamicQuantize(Lowering &n) {
 /// (x − zero point) · scale
 RewriteResult dequantize(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), zero = n.input(2);
-  if (!scale.isFloat())
-    return decline("its scale is not float32");
+  if (!isReal(scale.type()))
+    return decline("its scale is not float");
   auto value = real(n, x, scale, zero);
-  return value ? n.replace(*value) : decline("it has scales or zero points for blocks");
+  return value ? n.replace(castTo(*value, TensorType::FLOAT32, scale.type()))
+               : decline("it has scales or zero points for blocks");
 }
 
 RewriteResult quantize(Lowering &n) {
   Tensor x = n.input(0), scale = n.input(1), zero = n.input(2);
-  if (!x.isFloat() || !scale.isFloat())
-    return decline("not float32");
-  if (!zero && n.has("output_dtype"))
-    return decline("it says the type of its result, and has no zero point");
-  auto value = rounded(n, x, x, scale, zero);
+  if ((!isReal(x.type()) && x.type() != TensorType::INT32) || !isReal(scale.type()))
+    return decline("not float");
+  auto named = n.has("output_dtype") ? tensorTypeOfOnnx(n.integer("output_dtype")) : TensorType::UINT8;
+  if (!zero && !named)
+    return decline(notTaken);
+  auto value = rounded(n, castTo(x, x.type(), TensorType::FLOAT32), x, scale, zero, *named);
   return value ? n.replace(*value) : decline(notTaken);
 }
 
@@ -227,12 +303,16 @@ llvm::ArrayRef<Row> quantisationRows() {
                              {"QLinearMatMul", matrixProduct},
                              {"QuantizeLinear", quantize},
                              {"com.microsoft.DequantizeLinear", dequantize},
+                             {"com.microsoft.QGemm", generalProduct},
                              {"com.microsoft.QLinearAdd", addition},
                              {"com.microsoft.QLinearAveragePool", averageOfIntegers},
+                             {"com.microsoft.QLinearConcat", concatenation},
                              {"com.microsoft.QLinearGlobalAveragePool", globalAverageOfIntegers},
+                             {"com.microsoft.QLinearLeakyRelu", leakyRelu},
                              {"com.microsoft.QLinearMul", product},
                              {"com.microsoft.QLinearSigmoid", sigmoid},
                              {"com.microsoft.QLinearSoftmax", softmaxOfIntegers},
+                             {"com.microsoft.QLinearWhere", choice},
                              {"com.microsoft.QuantizeLinear", quantize}};
   return rows;
 }
