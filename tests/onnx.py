@@ -29,7 +29,7 @@ BIN = sys.argv[1]
 TOOLS = None if BIN.startswith("--") else Tools(BIN)
 SANITIZED = os.path.isdir(BIN) and b"__asan_init" in open(os.path.join(BIN, "onnx2circle"), "rb").read()
 ROOT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "..")
-TYPES = {"float32": 1, "uint8": 2, "int8": 3, "int32": 6, "int64": 7, "bool": 9}
+TYPES = {"float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9, "float16": 10, "float64": 11, "uint32": 12, "uint64": 13}
 failures = []
 
 
@@ -162,17 +162,17 @@ def floats(*shape):
     return seed.uniform(-2, 2, shape).astype(np.float32)
 
 
-def one(op, expected, *operands, constants=(), opset=17, outputs=1, options=(), shape=None, **attributes):
+def one(op, expected, *operands, constants=(), opset=17, outputs=1, options=(), shape=None, tolerance=1e-5, **attributes):
     """A node of one operator: `operands` are inputs, those at positions in `constants` constants."""
     names = ["x%d" % i for i in range(len(operands))]
-    inputs = [(n, a.dtype, shape or a.shape) for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants]
+    inputs = [(n, a.dtype, shape if shape and len(shape) == a.ndim else a.shape) for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants]
     given = [(n, a) for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i in constants]
     used = [n if a is not None else "" for n, a in zip(names, operands)]
     expected = expected if isinstance(expected, (list, tuple)) else [expected]
     results = ["y%d" % i for i in range(len(expected))]
     data = model([node(op, used, results, **attributes)], inputs, results, given, opset)
     feeds = {n: a for i, (n, a) in enumerate(zip(names, operands)) if a is not None and i not in constants}
-    judge(op + str(attributes or ""), data, feeds, dict(zip(results, expected)), options=options)
+    judge(op + str(attributes or ""), data, feeds, dict(zip(results, expected)), tolerance, options=options)
 
 
 def more_windows():
@@ -770,6 +770,130 @@ def quantised():
     one("DequantizeLinear", ((q.astype(np.float32) - 3) * s).astype(np.float32), q, s, z, constants=(1, 2))
 
 
+def product_of_integers():
+    a, b = seed.randint(-128, 128, (2, 3, 4)).astype(np.int8), seed.randint(-128, 128, (4, 5)).astype(np.int8)
+    rows, columns = np.array([1, 2, 3], np.int8), np.array([-2, -1, 0, 1, 2], np.int8)
+    wide = lambda q: q.astype(np.int32)
+    one("MatMulInteger", np.matmul(wide(a), wide(b) - columns), a, b, np.array(0, np.int8), columns, constants=(1, 2, 3))
+    one("MatMulInteger", np.matmul(wide(a[0]) - rows[:, None], wide(b) - columns), a[0], b, rows, columns, constants=(1, 2, 3))
+    # A scale for each row of the left one, of which there are as many as columns, and for each column of the right one.
+    a, steps = np.arange(9, dtype=np.int8).reshape(3, 3), np.array([1, 0.5, 2], np.float32)
+    expected = np.clip(np.round(np.matmul((wide(a) - rows[:, None]) * steps[:, None], (wide(a) - 1) * steps)), -128, 127).astype(np.int8)
+    one("QLinearMatMul", expected, a, steps, rows, a, steps, np.ones(3, np.int8), np.array(1, np.float32), np.array(0, np.int8), constants=(1, 2, 3, 4, 5, 6, 7))
+    # By matrices of integers, with a bias in steps of the product.
+    x, w, c = seed.randint(0, 256, (2, 4)).astype(np.uint8), seed.randint(-128, 128, (5, 4)).astype(np.int8), seed.randint(-99, 99, 5).astype(np.int32)
+    s, each = np.array(0.5, np.float32), np.array([1, 2, 0.5, 0.25, 1], np.float32)
+    value = 2 * (np.matmul((wide(x) - 3) * s, ((wide(w)) * each[:, None]).T) + c * s * each)
+    operands = x, s, np.array(3, np.uint8), w, each, np.zeros(5, np.int8), c
+    one("QGemm", value.astype(np.float32), *operands, constants=(1, 2, 3, 4, 5, 6), domain="com.microsoft", alpha=2.0, transB=1)
+    stored = np.clip(np.round(value / 16) + 7, 0, 255).astype(np.uint8)
+    one("QGemm", stored, *operands, np.array(16, np.float32), np.array(7, np.uint8), constants=(1, 2, 3, 4, 5, 6, 7, 8), domain="com.microsoft", alpha=2.0, transB=1)
+
+
+def operators_of_integers():
+    """What ONNX Runtime's quantiser writes, on integers with scales that are powers of two."""
+    a, b = seed.randint(0, 256, (2, 3)).astype(np.uint8), seed.randint(0, 256, (2, 3)).astype(np.uint8)
+    half, quarter, three, five = np.array(0.5, np.float32), np.array(0.25, np.float32), np.array(3, np.uint8), np.array(5, np.uint8)
+    x, y = (a.astype(np.float32) - 3) * 0.5, (b.astype(np.float32) - 5) * 0.25
+    stored = lambda value: np.clip(np.round(value / 0.5) + 3, 0, 255).astype(np.uint8)
+    own = dict(domain="com.microsoft")
+    one("QLinearConcat", stored(np.concatenate([x, y], 1)), half, three, a, half, three, b, quarter, five, constants=(0, 1, 3, 4, 6, 7), axis=1, **own)
+    one("QLinearLeakyRelu", stored(np.where(x > 0, x, 0.25 * x)), a, half, three, half, three, constants=(1, 2, 3, 4), alpha=0.25, **own)
+    one("QLinearWhere", stored(np.where(x > 9, x, y)), x > 9, a, half, three, b, quarter, five, half, three, constants=(2, 3, 5, 6, 7, 8), **own)
+    one("DynamicQuantizeLinear", [np.zeros(4, np.uint8), np.array(1, np.float32), np.array(0, np.uint8)], np.zeros(4, np.float32))
+    small = np.array([-1, 0.5, 2], np.float16)
+    one("QuantizeLinear", np.array([1, 4, 7], np.uint8), small, np.array(0.5, np.float16), three, constants=(1, 2), opset=19)
+    one("QuantizeLinear", np.array([-2, 1, 4], np.int8), small.astype(np.float32), half, constants=(1,), opset=21, output_dtype=3)
+    one("DequantizeLinear", np.array([-1, 0.5, 2], np.float16), np.array([1, 4, 7], np.uint8), np.array(0.5, np.float16), three, constants=(1, 2), opset=19)
+
+
+def ends():
+    """Numbers that mean as far as it goes, and what is computed where it usually is constant."""
+    x, most, least = floats(5, 6), 2 ** 63 - 1, -(2 ** 63)
+    for start, end, step in (1, most, 1), (-1, least, -2), (most, least, -1), (-2, -4, -1), (0, -1, 2):
+        wanted = x[:, np.arange(6)[slice(min(start, 9), None if end in (most, least) else end, step)]]
+        one("Slice", wanted, x, ints(start), ints(end), ints(1), ints(step), constants=(3, 4))
+        one("Slice", wanted, x, ints(start), ints(end), ints(1), ints(step), constants=(3, 4), shape=("n", "m"))
+    # As PyTorch's dynamo writes them.
+    judge("ends that are attributes", model([node("Constant", [], ["s"], value_ints=[1]), node("Constant", [], ["e"], value_int=most), node("Reshape", ["e", "s1"], ["e1"]),
+                                             node("Slice", ["x", "s", "e1", "s"], ["y"])], [("x", np.float32, (5, 6))], ["y"], [("s1", ints(-1))]), {"x": x}, {"y": x[:, 1:]})
+    for value in ints(most, least, 5), ints(-1, 1 << 40):
+        judge("a constant output", model([node("Constant", [], ["y"], value_ints=list(map(int, value)))], [], ["y"]), {}, {"y": value})
+    judge("a constant output", model([node("Constant", [], ["y"], value_float=2.5)], [], ["y"]), {}, {"y": np.array(2.5, np.float32)})
+    boxes = np.array([[[0, 0, 1, 1], [0, 0, 1, 0.9], [2, 2, 3, 3]]], np.float32)
+    scores = np.array([[[0.5, 0.75, 0.25]]], np.float32)
+    for count in most, 1 << 32 | 1:
+        for constants in (2, 3), (3,):
+            one("NonMaxSuppression", np.array([[0, 0, 1], [0, 0, 2]], np.int64), boxes, scores, ints(count), np.array([0.5], np.float32), constants=constants)
+    for k in least, most:
+        one("Trilu", np.triu(x, 9 if k > 0 else -9), x, np.array(k, np.int64), constants=(1,))
+    one("Trilu", np.triu(x[None]), x[None], shape=("n", 5, 6))
+    for constants in (0, 1, 2), (0,):
+        one("Range", np.zeros(0, np.float32), np.array(0, np.float32), np.array(-3, np.float32), np.array(1, np.float32), constants=constants)
+    one("Reshape", x.reshape(5, 2, 3), x, ints(0, 2, -1))  # x is needed, though not for its shape
+    for equation, shapes in ("...ij,...jk->...ik", ((5, 2, 3), (5, 3, 4))), ("i...,ij->...j", ((3, 2, 5), (3, 4))), ("...i->...", ((2, 3),)), ("i...", ((2, 3),)), \
+            ("...,...", ((2, 3), (2, 3))):
+        operands = [floats(*shape) for shape in shapes]
+        one("Einsum", np.einsum(equation, *operands), *operands, equation=equation)
+    a, b, c = floats(2, 3), floats(3, 4), floats(4)
+    one("Gemm", a @ b, a, b, c, alpha=1.0, beta=0.0)
+    one("Expand", np.broadcast_to(a, (2, 3)), a, ints(1, 1), constants=(1,), shape=("n", 3))
+    one("Expand", np.broadcast_to(a, (4, 2, 3)), a, ints(4, 1, 3), shape=("n", "m"))
+    picture = floats(1, 8, 4, 6)
+    one("SpaceToDepth", picture.reshape(1, 8, 2, 2, 3, 2).transpose(0, 3, 5, 1, 2, 4).reshape(1, 32, 2, 3), picture, blocksize=2, shape=("n", 8, 4, 6))
+    for op, block, why in ("DepthToSpace", 1 << 16, "do not divide"), ("DepthToSpace", 1 << 32, "do not divide"), ("DepthToSpace", 3, "do not divide"), ("SpaceToDepth", 4, "do not divide"):
+        refused(op, model([node(op, ["x"], ["y"], blocksize=block)], [("x", np.float32, (1, 8, 4, 6))], ["y"]), why)
+
+
+def nothing_to_do():
+    """What leaves its input as it is, whatever size that has."""
+    x = floats(2, 3)
+    for op in "Max", "Min", "Sum", "Clip", "Identity":
+        one(op, x, x, shape=("n", "m"))
+    one("ReduceMax", x, x, ints(), constants=(1,), opset=18, noop_with_empty_axes=1, shape=("n", "m"))
+    one("Dropout", [x, np.ones((2, 3), bool)], x, shape=("n", "m"))
+    picture = floats(1, 2, 3, 4)
+    one("Resize", picture, picture, None, np.ones(4, np.float32), constants=(2,), mode="cubic")
+    one("Pad", picture[:, :1, :, 1:], picture, ints(0, 0, 0, -1, 0, -1, 0, 0), constants=(1,), shape=("n", 2, 3, 4))
+    one("LpNormalization", np.zeros((2, 3), np.float32), np.zeros((2, 3), np.float32))
+    y = np.random.RandomState(1).uniform(-2, 2, (2, 4, 3)).astype(np.float32)
+    for grouped in (2, 4), (2, 4, 3):
+        part = y[:, :, 0] if len(grouped) == 2 else y
+        each = part.reshape(2, 2, -1)
+        normal = ((each - each.mean(-1, keepdims=True)) / np.sqrt(each.var(-1, keepdims=True) + 1e-5)).reshape(grouped)
+        one("GroupNormalization", normal.astype(np.float32), part, np.ones(4, np.float32), np.zeros(4, np.float32), constants=(1, 2), opset=21, num_groups=2,
+            shape=("n",) + grouped[1:])
+
+
+def types():
+    """Types that circle has no kernels for are computed in others."""
+    for kind in np.int8, np.uint8, np.int32, np.int64:
+        end = np.iinfo(kind)
+        x = np.array([end.min, end.max, 3, 0], kind)
+        one("TopK", [np.sort(x)[:2], ints(0, 3)], x, ints(2), constants=(1,), largest=0)
+        one("ReduceMax", np.array(end.max, kind), x, ints(0), constants=(1,), opset=18, keepdims=0)
+    one("Abs", np.array([0, 255], np.uint8), np.array([0, 255], np.uint8))
+    one("Neg", np.array([5, -5], np.int16), np.array([-5, 5], np.int16))
+    for kind in np.float16, np.float64:
+        x = np.array([[0.5, 2, 1], [4, 0.25, 8]], kind)
+        one("Sqrt", np.sqrt(x), x, tolerance=1e-3)
+        one("ReduceProd", x.prod(1, keepdims=True), x, ints(1), constants=(1,), opset=18)
+        one("ReduceL2", np.sqrt((x * x).sum(1, keepdims=True)), x, ints(1), constants=(1,), opset=18, tolerance=1e-3)
+        one("ArgMax", ints([1], [2]), x, axis=1)
+        one("TopK", [-np.sort(-x, 1)[:, :2], ints([1, 2], [2, 0])], x, ints(2), constants=(1,))
+        one("CumSum", x.cumsum(1), x, np.array(1, np.int64), constants=(1,))
+        one("Reciprocal", 1 / x, x)
+        one("Relu", np.maximum(x - 1, 0), x - 1)
+    for kind in np.int8, np.uint8, np.int16, np.uint32, np.float16, np.float64:
+        x, updates = np.array([5, 6, 7], kind), np.array([3, 4], kind)
+        one("ScatterND", np.array([3, 6, 4], kind), x, np.array([[0], [-1]], np.int64), updates, constants=(1,), opset=18)
+        one("ScatterElements", np.array([8, 6, 11], kind), x, ints(0, 2), updates, constants=(1,), opset=18, reduction="add")
+    one("Resize", np.array([[[[0, 0, 1, 1], [0, 0, 1, 1]]]], np.uint8), np.array([[[[0, 1]]]], np.uint8).repeat(1, 2), None, np.array([1, 1, 2, 2], np.float32), constants=(2,), mode="linear",
+        coordinate_transformation_mode="asymmetric")
+    scale, x = np.ones(2, np.float16), np.array([[[1, 2], [3, 4]]], np.float16)
+    one("BatchNormalization", x, x, scale, np.zeros(2, np.float16), np.zeros(2, np.float16), scale, constants=(1, 2, 3, 4), opset=15, tolerance=1e-3)
+
+
 def refused(label, data, why, *options):
     with open("bad.onnx", "wb") as file:
         file.write(data)
@@ -1188,7 +1312,8 @@ def main():
             file.write(model([node("Resize", ["x", "", "", "sizes"], ["y"], mode="linear")], [("x", np.float32, (1, 3, 4, 4)), ("sizes", np.int64, (4,))], ["y"]))
         np.save(sys.argv[3], ints(1, 3, 8, 8))
         return
-    parts = operators, more_windows, movement, slices, reductions, linear, pictures, averages, columns, optionals, normalisation, recurrent, quantised, bodies, loops, batches, attention, too_small, too_long
+    parts = operators, more_windows, movement, slices, reductions, linear, pictures, averages, columns, optionals, normalisation, recurrent, quantised, product_of_integers, operators_of_integers, ends, nothing_to_do, types, \
+        bodies, loops, batches, attention, too_small, too_long
     if BIN == "--seeds":
         os.chdir(sys.argv[2])
         for part in parts:
