@@ -872,6 +872,10 @@ def types():
         x = np.array([end.min, end.max, 3, 0], kind)
         one("TopK", [np.sort(x)[:2], ints(0, 3)], x, ints(2), constants=(1,), largest=0)
         one("ReduceMax", np.array(end.max, kind), x, ints(0), constants=(1,), opset=18, keepdims=0)
+    truths = np.array([[True, False], [True, True]])
+    one("ReduceMax", truths.any(0), truths, ints(0), constants=(1,), opset=20, keepdims=0)
+    one("ReduceMin", truths.all(1, keepdims=True), truths, ints(1), constants=(1,), opset=20)
+    one("OneHot", np.eye(3, dtype=np.float32)[[0, 2]].T[:, :, None], ints(0, -1)[:, None], np.array(3, np.int64), np.array([0, 1], np.float32), constants=(1, 2), axis=-3)
     one("Abs", np.array([0, 255], np.uint8), np.array([0, 255], np.uint8))
     one("Neg", np.array([5, -5], np.int16), np.array([-5, 5], np.int16))
     for kind in np.float16, np.float64:

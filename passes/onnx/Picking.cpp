@@ -250,7 +250,9 @@ RewriteResult oneHot(Lowering &n) {
     Expr taken = reshape(op(Op::SLICE, {values, list({which}), list({1})}), list({}));
     return values.isDenseConstant() ? fold(taken) : taken;
   };
-  return n.replace(op(Op::ONE_HOT, {i, width, value(1), value(0)}).with("axis", n.integer("axis", -1)));
+  int64_t axis = n.integer("axis", -1);
+  axis += axis < -1 ? index.rank() + 1 : 0; // TensorFlow Lite knows the last one by −1, and no other
+  return n.replace(op(Op::ONE_HOT, {i, width, value(1), value(0)}).with("axis", axis));
 }
 
 RewriteResult cumSum(Lowering &n) {

@@ -47,6 +47,13 @@ TensorType reducedIn(TensorType type) {
   }
 }
 
+/// The greatest truth is whether any is true, the least whether all are.
+Op reductionOf(Op code, TensorType type) {
+  if (type != TensorType::BOOL)
+    return code;
+  return code == Op::REDUCE_MAX ? Op::REDUCE_ANY : code == Op::REDUCE_MIN ? Op::REDUCE_ALL : code;
+}
+
 using Part = Expr (*)(Expr, TensorType);
 Expr same(Expr x, TensorType) { return x; }
 Expr magnitude(Expr x, TensorType type) { return maximum(x, -x); }
@@ -70,7 +77,7 @@ RewriteResult reducedAtRunTime(Lowering &n, Tensor axes, Op code, Part before, P
     count = x.rank();
   }
   TensorType in = reducedIn(x.type());
-  Expr value = op(code, {before(castTo(x, x.type(), in), in), over}).with("keep_dims", 1);
+  Expr value = op(reductionOf(code, in), {before(castTo(x, x.type(), in), in), over}).with("keep_dims", 1);
   if (!keeps && *count > 0)
     value = reshape(value, *count == x.rank() ? list({}) : otherSizes(x, over, *count));
   return n.replace(castTo(after(value, in), in, x.type()));
@@ -92,7 +99,7 @@ template <Op code, Part before, Part after, int64_t inputSince> RewriteResult re
     return decline("a root or a logarithm of integers");
   Expr value = before(castTo(x, x.type(), in), in);
   if (!none)
-    value = op(code, {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
+    value = op(reductionOf(code, in), {value, *axes}).with("keep_dims", n.integer("keepdims", 1) != 0);
   return n.replace(castTo(after(value, in), in, x.type()));
 }
 
