@@ -189,7 +189,7 @@ RewriteResult generalProduct(Lowering &n) {
   auto stored = rounded(n, value, a, n.input(7), n.input(8));
   return stored ? n.replace(*stored) : decline(notTaken);
 }
-RewriteResult leakyRelu(Lowering &n) {
+RewriteResult leakyReluOfIntegers(Lowering &n) {
   return onReals(n, 0, std::nullopt, 3,
                  [&](Expr a, Expr) { return op(Op::LEAKY_RELU, {a}).withReal("alpha", n.real("alpha", 0.01)); });
 }
@@ -308,7 +308,7 @@ llvm::ArrayRef<Row> quantisationRows() {
                              {"com.microsoft.QLinearAveragePool", averageOfIntegers},
                              {"com.microsoft.QLinearConcat", concatenation},
                              {"com.microsoft.QLinearGlobalAveragePool", globalAverageOfIntegers},
-                             {"com.microsoft.QLinearLeakyRelu", leakyRelu},
+                             {"com.microsoft.QLinearLeakyRelu", leakyReluOfIntegers},
                              {"com.microsoft.QLinearMul", product},
                              {"com.microsoft.QLinearSigmoid", sigmoid},
                              {"com.microsoft.QLinearSoftmax", softmaxOfIntegers},
