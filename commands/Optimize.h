@@ -106,6 +106,9 @@ public:
   llvm::Expected<uint32_t> make(const std::string &path, std::optional<uint32_t> most,
                                 std::function<void(const RewriteEvent &)> onRewrite = nullptr,
                                 const Pipeline *instead = nullptr) const;
+  /// An error where numbers are to be verified and a rewrite makes them wrong. `proof`: the certificate, if there is
+  /// one.
+  llvm::Error verify(Verdict &verdict, std::string &proof) const;
   std::string sideFile() const { return request.sideFile.empty() ? request.output + ".origin.json" : request.sideFile; }
 
 private:
@@ -125,9 +128,6 @@ private:
                       const Pipeline *instead = nullptr) const;
   llvm::Error write(Imported &imported, const std::string &path, std::vector<std::string> *notes = nullptr) const;
   llvm::Error writeRemarks(const Imported &imported, const RemarkRecorder &recorder) const;
-  /// An error where numbers are to be verified and a rewrite makes them wrong. `proof`: the certificate, if there is
-  /// one.
-  llvm::Error verify(Verdict &verdict, std::string &proof) const;
   llvm::Error runOnce(std::string proof) const;
   void writeReproducer() const;
 };

@@ -215,12 +215,14 @@ llvm::Expected<ModelPtr> LoadedModel::optimize(commands::OptimizeRequest request
   if (!job)
     return job.takeError();
   commands::Verdict verdict;
-  if (llvm::Error error = job->verify(verdict))
+  std::string proof;
+  if (llvm::Error error = job->verify(verdict, proof))
     return error;
   PayloadStore store;
   auto made = job->optimize(store);
   if (!made)
     return made.takeError();
+  made->imported.lineage.proof = std::move(proof);
   Format format = commands::formatOf(request.output, made->imported.model->format);
   bool converts = job->passes().empty();
   return write(made->imported, format, request.embed(),

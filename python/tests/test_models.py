@@ -154,6 +154,8 @@ def test_maps_of_before_are_read(names):
     assert [source.op for source in old.origins[-1].origins] == ["FULLY_CONNECTED", "MUL", "ADD", "RELU"]
     assert bool(old.origins[-1].origins[0].name) == (names == "full")
     assert old.optimize().origin_map()["source"]["file"] == "while.origo"
+    assert "proof" not in old.optimize().origin_map()["target"]
+    assert old.optimize(verify_algebra=True).origin_map()["target"]["proof"].startswith("equal: ")
 
 
 def test_constants_are_not_copied(net):
