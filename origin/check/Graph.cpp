@@ -204,12 +204,32 @@ std::optional<bool> FileGraph::everyNumber(uint32_t op, llvm::function_ref<bool(
   return all;
 }
 
+static bool hasActivation(const FileGraph &file, uint32_t op) {
+  const OperatorInfo *info = file.opcode(op).like;
+  const flatbuffers::Table *given = info ? file.options(op) : nullptr;
+  const wire::Field *activation = given ? info->optionsType()->find("fused_activation_function") : nullptr;
+  return activation && wire::integer(*given, *activation) != 0;
+}
+
+bool FileGraph::mayAddNothing(uint32_t op, llvm::function_ref<bool(uint32_t)> equals) const {
+  using enum circle::BuiltinOperator;
+  const OperatorInfo *info = opcode(op).like;
+  if (!info || !llvm::is_contained({ADD, SUB, MUL, DIV}, info->code) || subgraphOfOperator(op) == 0 ||
+      hasActivation(*this, op))
+    return false;
+  llvm::SmallVector<int32_t, 2> operands;
+  forEachInput(op, [&](int32_t tensor) { operands.push_back(tensor); });
+  auto leaves = [&](int32_t data, int32_t other) {
+    return data >= 0 && other >= 0 && kind[other] != TensorKind::Constant && equals(static_cast<uint32_t>(data));
+  };
+  return operands.size() == 2 && (leaves(operands[0], operands[1]) ||
+                                  (llvm::is_contained({ADD, MUL}, info->code) && leaves(operands[1], operands[0])));
+}
+
 bool FileGraph::addsNothing(uint32_t op) const {
   using enum circle::BuiltinOperator;
   const OperatorInfo *info = opcode(op).like;
-  const flatbuffers::Table *given = info ? options(op) : nullptr;
-  const wire::Field *activation = given ? info->optionsType()->find("fused_activation_function") : nullptr;
-  if (activation && wire::integer(*given, *activation) != 0)
+  if (hasActivation(*this, op))
     return false;
   const float neutral = info && llvm::is_contained({ADD, SUB}, info->code) ? 0 : 1;
   return everyNumber(op, [&](float number) { return number == neutral; }).value_or(false);

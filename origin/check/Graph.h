@@ -64,6 +64,9 @@ public:
   bool reducesNothing(uint32_t op) const;
   /// A sum with zeros or a product with ones, of floats.
   bool addsNothing(uint32_t op) const;
+  /// Does it stand in a subgraph that is called, and add to, or multiply, what `equals` by a number that a call may
+  /// give, which may be zero or one?
+  bool mayAddNothing(uint32_t op, llvm::function_ref<bool(uint32_t)> equals) const;
   /// Does it hold of each number that an operator of two adds, takes away, multiplies or divides by? None: not known.
   std::optional<bool> everyNumber(uint32_t op, llvm::function_ref<bool(float)> holds) const;
 

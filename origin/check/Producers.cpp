@@ -97,10 +97,22 @@ private:
     Seen seen;
     if (!context.knownTensor(relation.tensor) || !addMakers(relation.tensor, origins, seen, 0) ||
         llvm::any_of(origins, [&](uint32_t origin) {
-          return std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index));
+          return std::binary_search(handedOn.begin(), handedOn.end(), std::tuple(origin, graph, index)) ||
+                 addedNothing(origin, tensor, relation);
         }))
       origins.clear();
     return origins;
+  }
+
+  /// Is it who changed no number in one call, as it was given zeros or ones, and does its work in another one?
+  bool addedNothing(uint32_t origin, uint32_t tensor, const MapRelation &relation) const {
+    auto equals = [&](uint32_t operand) {
+      return llvm::any_of(context.tensorRow[tensor]->relations, [&](const MapRelation &other) {
+        return other.tensor == operand && other.steps.empty() && other.lineage == relation.lineage;
+      });
+    };
+    return context.source && relation.steps.empty() && context.liveOperator[origin] &&
+           context.source->mayAddNothing(origin, equals);
   }
 
   using Seen = llvm::SmallDenseSet<uint64_t, 8>;

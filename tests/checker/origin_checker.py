@@ -560,7 +560,10 @@ class Checker:
             if producer < 0 and (not self.is_constant(number) or maker in self.operators_of(number, lineage)):
                 return True
         if row is not None:
-            return self.ledger_tells(number, row, maker)
+            return self.ledger_tells(number, row, maker) or (row["fate"] == "inlined" and any(
+                self.added_nothing(number, relation, op) for op in self.callable(maker)))
+        if self.added_nothing(number, relation, maker):
+            return True
         if producer < 0:
             if not self.is_constant(number):
                 return self.moves(self.source.operators[maker]) or self.is_part() or self.reduces_nothing(maker) or \
@@ -1128,6 +1131,17 @@ class Checker:
         may_be = operands if operator.name in ("ADD", "MUL") else operands[1:]
         return any(i >= 0 and self.source.kind_of(i) == "constant" and self.source.tensors[i].type == 0 and
                    set(memoryview(self.source.tensors[i].data).cast("f")) == neutral for i in may_be)
+
+    def added_nothing(self, number, relation, op):
+        """In a body, with what a call gives to it, which may be zeros or ones: an operand of it is equal, too."""
+        operator, operands = self.source.operators[op], self.source.operands[op]
+        if operator.name not in ("ADD", "SUB", "MUL", "DIV") or operator.activation or op in self.gone[False] or \
+                op in range(len(self.source.graphs[0].operators)) or relation["steps"] or len(operands) != 2:
+            return False
+        equal = {one["tensor"] for one in self.tensor_rows[number]["relations"]
+                 if not one["steps"] and one.get("lineage", 0) == relation.get("lineage", 0)}
+        ways = [operands] + [operands[::-1]] * (operator.name in ("ADD", "MUL"))
+        return any(data in equal and other >= 0 and self.source.kind_of(other) != "constant" for data, other in ways)
 
     def may_trade(self, a, b):
         p, o = self.source.operators[a], self.source.operators[b]
