@@ -313,52 +313,11 @@ void MapOfModel::addDroppedTensors() {
   });
 }
 
-/// The source tensor whose shape, or which as a choice, was not needed of the source operator; none if that has it at
-/// another place, too.
-std::optional<MapOfModel::TensorOf> MapOfModel::onlyOperand(const Unneeded &item) const {
-  if (item.reason != UnneededReason::ShapeOnly && item.reason != UnneededReason::BranchNotTaken)
-    return std::nullopt;
-  llvm::ArrayRef<int32_t> operands = model.sourceGraph.operands(item.user);
-  if (item.position >= operands.size() || operands[item.position] < 0 ||
-      llvm::count(operands, operands[item.position]) > 1)
-    return std::nullopt;
-  return TensorOf(operands[item.position], item.user);
-}
-
-/// Of what was not needed what some operator still takes that does work of the same source operator: a part of that
-/// work was done without it, and not the whole.
-std::vector<MapOfModel::TensorOf> MapOfModel::takenBySame() const {
-  std::vector<TensorOf> asked, taken;
-  for (const Unneeded &item : model.unneeded)
-    if (std::optional<TensorOf> one = onlyOperand(item))
-      asked.push_back(*one);
-  llvm::sort(asked);
-  constexpr unsigned most = 8; // nearly always one of one
-  for (auto &graph : model.subgraphs)
-    for (const Operator &op : graph->operators) {
-      if (asked.empty())
-        break;
-      std::optional<uint32_t> id = model.sets.next(op.origins, 0);
-      for (unsigned i = 0; id && i < most; ++i, id = model.sets.next(op.origins, *id + 1))
-        for (const Use &use : op.operands()) {
-          if (!use.get())
-            continue;
-          for (const Relation &relation : use.get()->relations)
-            if (TensorOf one(relation.tensor, *id); llvm::binary_search(asked, one))
-              taken.push_back(one);
-        }
-    }
-  llvm::sort(taken);
-  return taken;
-}
-
 void MapOfModel::writeUnneeded() {
   model.sortUnneeded();
   map.unneeded.reserve(model.unneeded.size());
-  std::vector<TensorOf> taken = takenBySame();
   for (const Unneeded &item : model.unneeded)
-    if (std::optional<TensorOf> one = onlyOperand(item); !one || !llvm::binary_search(taken, *one))
-      map.unneeded.push_back({item.ofTensor, item.id, item.user, item.position, unneededName(item.reason)});
+    map.unneeded.push_back({item.ofTensor, item.id, item.user, item.position, unneededName(item.reason)});
   if (model.expressions)
     for (const ConstantExpressions::Assumption &one : model.expressions->assumptions())
       map.assumptions.push_back({one.number, one.numerator, one.denominator, word(one.pass)});

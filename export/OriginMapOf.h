@@ -63,9 +63,6 @@ private:
   const origin::MapSteps &steps(const Relation &relation, const Value &value);
   void findDropped();
   void addDroppedTensors();
-  using TensorOf = std::pair<uint32_t, uint32_t>; ///< a source tensor, and a source operator that takes it
-  std::optional<TensorOf> onlyOperand(const Unneeded &item) const;
-  std::vector<TensorOf> takenBySame() const;
   void writeUnneeded();
   void refuseLost();
 };
