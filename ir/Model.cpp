@@ -393,6 +393,12 @@ void Model::noteUnneeded(const Operator &user, unsigned operand, UnneededReason 
       return;
     }
   }
+  // Another part of the same work takes it still: that work has not been done without it.
+  constexpr unsigned mostUses = 16;
+  const Use *use = value->firstUse();
+  for (unsigned i = 0; use && i < mostUses; ++i, use = use->next)
+    if (use->user() != &user && use->user()->origins == user.origins)
+      return;
   auto take = [&](uint32_t tensor) {
     bool isOperand = false;
     sourceGraph.takeUses(tensor, user.origins, sets, [&](uint32_t id, uint32_t position) {

@@ -678,7 +678,7 @@ class Checker:
             if tensor < 0 or tensor in seen:
                 continue
             seen.add(tensor)
-            for maker in {self.source.producer[tensor], *self.keepers(tensor)} - found - {-1}:
+            for maker in {self.source.producer[tensor], *self.keepers(tensor), *self.callers(self.source, tensor)} - found - {-1}:
                 found.add(maker)
                 found |= self.callable(maker)
                 work += self.source.operands_and_called(maker)
@@ -1195,17 +1195,20 @@ class Checker:
                 if self.target.producer[i] >= 0:
                     work.append(self.target.producer[i])
                 elif self.target.is_input[i]:
-                    work += self.callers(i)
+                    work += self.callers(self.target, i)
             for callee in op.callees:
                 if 0 <= callee < len(self.target.graphs):
                     work += [self.target.producer[i] for i in self.target.graph_outputs(callee)
                              if i >= 0 and self.target.producer[i] >= 0]
         return False
 
-    def callers(self, tensor):
+    @staticmethod
+    def callers(model, tensor):
         """Who computes what a call gives the subgraph of this input."""
-        g = next(g for g in reversed(range(len(self.target.graphs))) if self.target.first_tensor[g] <= tensor)
-        return [number for number, op in enumerate(self.target.operators) if g in op.callees]
+        if not model.is_input[tensor]:
+            return []
+        g = next(g for g in reversed(range(len(model.graphs))) if model.first_tensor[g] <= tensor)
+        return [number for number, op in enumerate(model.operators) if g in op.callees]
 
 
 def check(source, target, origin_map, fingerprints=None):
