@@ -28,7 +28,9 @@ void PageWriter::writeMap(const origin::OriginMap &map) {
       os << '[' << row.subgraph << ',' << row.index << ',' << id(row.word) << ']';
     });
   }
-  if (!map.target.proof.empty() && !map.retrained)
+  // One run that has proved nothing, and the rewrites of all are not proved.
+  auto isProved = [](const auto &file) { return StringRef(file.proof).starts_with("equal"); };
+  if (isProved(map.target) && llvm::all_of(map.chain, isProved) && !map.retrained)
     os << ",\n\"proof\":" << id(map.target.proof);
   column("unneeded", map.unneeded, [&](const origin::MapUnneeded &row) {
     os << '[' << int(row.isTensor) << ',' << row.id << ',' << id(names.unneededWords(row)) << ']';

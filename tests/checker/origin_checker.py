@@ -1136,7 +1136,7 @@ class Checker:
         """In a body, with what a call gives to it, which may be zeros or ones: an operand of it is equal, too."""
         operator, operands = self.source.operators[op], self.source.operands[op]
         if operator.name not in ("ADD", "SUB", "MUL", "DIV") or operator.activation or op in self.gone[False] or \
-                op in range(len(self.source.graphs[0].operators)) or relation["steps"] or len(operands) != 2:
+                op < len(self.source.graphs[0].operators) or relation["steps"] or len(operands) != 2:
             return False
         equal = {one["tensor"] for one in self.tensor_rows[number]["relations"]
                  if not one["steps"] and one.get("lineage", 0) == relation.get("lineage", 0)}

@@ -73,6 +73,12 @@ assert.match(await proved.textContent('#proof'), /checked against both files, re
 await proved.click('#proof');
 assert.match(await proved.textContent('#panel'), /equal: \d+ tensors equal; modulo 2305843009213693951 and \d+, seed 1.*origin-dump --prove net\.tflite proved\.circle/s);
 await proved.done();
+// A run before it that has proved nothing leaves its rewrites unproved.
+tool('circle2circle', '-O1', '--verify-algebra', 'net.circle', 'half.circle');
+tool('origin-view', 'half.circle', 'net.tflite', '-o', 'half.html');
+const half = await open(browser, `${here}/half.html`);
+assert.doesNotMatch(await half.textContent('#proof'), /proved/);
+await half.done();
 // Without a map, but with a source: what can be inferred, which says that it is.
 tool('circle2circle', '-O1', '--embed-origin=none', '--no-origin-json', 'net.tflite', 'bare.circle');
 tool('origin-view', 'bare.circle', 'net.tflite', '-o', 'guess.html');

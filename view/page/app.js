@@ -720,7 +720,7 @@ class App {
         : bad
           ? ['✗', ` the map breaks ${count(new Set(proof.violations.map(row => row[0])).size, 'law')}`]
           : ['✓ checked', proof.withSource ? ' against both files' : ', without the source'];
-      const proved = !bad && this.model.certificate.startsWith('equal') ? ', rewrites proved' : '';
+      const proved = !bad && this.model.certificate ? ', rewrites proved' : '';
       badge.replaceChildren(short, h('span', { class: 'word' }, rest + proved));
       badge.title = 'Whether the eleven laws of origin maps hold; a click tells more';
       badge.addEventListener('click', () => this.openTab('proof'));

@@ -155,7 +155,7 @@ export class Model {
     this.source = side('source');
     // What ONNX operators compute and need is counted by nobody.
     if (this.source?.format === 'onnx') for (const name of ['macs', 'live_bytes']) delete data.sourceTotals?.[name];
-    /** What the run that wrote the result has proved of its rewrites, and how. */
+    /** What the run that wrote the result has proved of its rewrites, and how; none, where it or one before it has not. */
     this.certificate = this.strings[data.map?.proof] ?? '';
     // Of an inferred map: operators of which not everything was proved.
     for (const [graph, op, word] of data.map?.doubts ?? [])
