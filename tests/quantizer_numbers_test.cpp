@@ -467,6 +467,19 @@ TEST(QuantizerNumbers, NothingIsFusedBesideBlocks) {
   }
 }
 
+/// TensorFlow Lite's kernel reads no transposed convolution's weights of 4 bits.
+TEST(QuantizerNumbers, FourBitsAreForKernelsThatRuntimesHave) {
+  commands::TfliteScheme asked;
+  asked.name = SchemeName::Int8;
+  asked.fourBits = true;
+  auto net = quantised("subgraph @main(%x: f32[1,4,4,8]) -> (%y) {\n  %o: i32[4] = const [1, 8, 8, 2]\n"
+                       "  %w: f32[2,3,3,8] = const seed 1 uniform -1 1\n"
+                       "  %y: f32[1,8,8,2] = TRANSPOSE_CONV(%o, %w, %x) {stride_w=2, stride_h=2, padding=SAME}\n}\n",
+                       asked, {std::vector<float>(128, 1)});
+  ASSERT_EQ(net->left.size(), 1u);
+  EXPECT_EQ(net->left[0].why, "there is no kernel for i32, i4, i8 -> i8");
+}
+
 /// Constants are finite though no record shows what follows from them.
 TEST(QuantizerNumbers, ConstantsAreNoFaultOfRecords) {
   auto net = quantised("subgraph @main(%x: f32[1,4]) -> (%y) {\n"

@@ -75,7 +75,7 @@ llvm::ArrayRef<KernelRow> transposeConvKernels() {
       {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], f32[n,h,w,c], f32[#o]? -> f32[n,_,_,o]", transposeHybrid},
       {Op::TRANSPOSE_CONV, "i32, u8{t|c0}[o,y,x,c], u8{t}[n,h,w,c], i32[#o]? -> u8{t}[n,_,_,o]",
        transposeQuantized<uint8_t, uint8_t, int32_t>},
-      {Op::TRANSPOSE_CONV, "i32, i8|i4{t|c0}[o,y,x,c], i8{t}[n,h,w,c], i32[#o]? -> i8{t}[n,_,_,o]",
+      {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i8{t}[n,h,w,c], i32[#o]? -> i8{t}[n,_,_,o]",
        transposeQuantized<int8_t, int8_t, int32_t>},
       {Op::TRANSPOSE_CONV, "i32, i8{t|c0}[o,y,x,c], i16{t}[n,h,w,c], i64[#o]? -> i16{t}[n,_,_,o]",
        transposeQuantized<int16_t, int8_t, int64_t>},
