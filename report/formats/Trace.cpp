@@ -233,11 +233,13 @@ private:
     StringRef name = event.text("name");
     const json none, *given = event.find("args"), &args = given ? *given : none;
     Description is = describe(event, name, args);
-    std::string key = std::to_string(name.size()) + name.str() + is.backend.str() + " ";
+    llvm::SmallString<128> key;
+    llvm::raw_svector_ostream os(key);
+    os << name.size() << name << is.backend << ' ';
     if (const json *session = memberOf(args, "session"))
-      key += session->dump() + " ";
+      os << session->dump() << ' ';
     for (auto number : {is.model, is.subgraph, is.op})
-      key += number ? std::to_string(*number) + " " : "- ";
+      number ? os << *number << ' ' : os << "- ";
     auto [found, isNew] = numbers.try_emplace(key, rows.size());
     if (!isNew)
       return found->second;

@@ -211,7 +211,12 @@ struct EventParser : JsonChecker {
   bool number_integer(number_integer_t value) override { return add(value); }
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t &) override { return add(value); }
-  bool string(string_t &value) override { return add(value); } // the parser uses its buffer again
+  bool string(string_t &value) override { // the parser uses its buffer again
+    if (!inList || !parents.empty() || !member->is_string())
+      return add(value);
+    member->get_ref<string_t &>() = value; // the event before had a string here, whose memory does
+    return isInside() || tell();
+  }
   bool start_object(size_t) override {
     if (!inList)
       return deeper();
