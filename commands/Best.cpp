@@ -5,6 +5,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 
+#include <chrono>
 #include <cmath>
 
 namespace origo::commands {
@@ -148,7 +149,13 @@ private:
   Judge judge;
   double least = 0;
   std::vector<std::string> kept;
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begun = Clock::now();
+  Clock::duration longest = {}; ///< of a step
+  unsigned steps = 0;
+  bool isOver = false; ///< before all was tried
 
+  bool mayGoOn() const;
   static constexpr llvm::StringLiteral rangesBy = "ranges by ";
   std::vector<Try> tries() const;
   bool tryAll(std::string &table);
@@ -215,17 +222,28 @@ static std::string percent(double error) {
   return text;
 }
 
+/// Whether another step is allowed, and would end in time.
+bool Search::mayGoOn() const {
+  bool inTime = !best.time || Clock::now() - begun + longest <= std::chrono::seconds(*best.time);
+  return inTime && (!best.steps || steps < *best.steps);
+}
+
 /// Was anything of use?
 bool Search::tryAll(std::string &table) {
   constexpr double gain = 0.99;
   bool any = false;
   std::vector<Try> all = tries();
   for (auto [i, one] : llvm::enumerate(all)) {
+    if (!mayGoOn())
+      return isOver = true, false;
     if (door.progress)
       door.progress(i, all.size(), 1);
     Request with = best;
     one.ask(with);
+    const Clock::time_point before = Clock::now();
     auto error = errorWith(with);
+    longest = std::max(longest, Clock::now() - before);
+    ++steps;
     table += "; " + one.words + " ";
     if (!error) { // an option that a model does not allow
       llvm::consumeError(error.takeError());
@@ -257,6 +275,7 @@ llvm::Expected<Request> Search::run() {
   auto plain = errorWith(best);
   if (!plain)
     return plain.takeError();
+  longest = Clock::now() - begun;
   least = *plain;
   std::string table = percent(*plain) + " of the range off as asked";
   constexpr unsigned rounds = 2; // what was of no use at first may be, beside others
@@ -264,6 +283,8 @@ llvm::Expected<Request> Search::run() {
     ;
   door.note(door.spell("best") + " tried, on " + std::to_string(judge.count()) +
             " records that are held out: " + table);
+  if (isOver)
+    door.note("not all was tried: " + door.spell("steps") + " " + std::to_string(steps) + " does the same again");
   std::string words;
   for (const std::string &one : kept)
     words += (words.empty() ? "" : ", ") + one;

@@ -76,6 +76,8 @@ constexpr std::array ownRows{
     option<&Request::best>(
         "best", "Tries these options, and ways to take ranges, on every fifth record, which calibration does "
                 "not see then, and takes what is best; with at least five records"),
+    option<&Request::time>("time", "SECONDS", "The best of what can be tried in so many seconds; says in how many steps"),
+    option<&Request::steps>("steps", "N", "The best of the first N steps, which is the same each time"),
     option<&Request::verbose>("verbose", "Ignored, for compatibility; results are always reported",
                               {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),
     option<&Request::verifyEach>("verify-each", "Verifies the model after each rewrite"),
@@ -195,6 +197,9 @@ llvm::Error check(const Request &request, const Door &door) {
                      scheme);
   if (request.best && (!request.scheme || request.scheme == Name::Float16))
     return makeError(door.spell("best") + " goes with " + scheme + " int8, int16x8, dynamic or weights");
+  for (auto [option, bound] : {std::pair("time", request.time), std::pair("steps", request.steps)})
+    if (bound && !request.best)
+      return makeError(door.spell(option) + " goes with " + door.spell("best"));
   if (request.best && request.records.isRandom())
     return makeError(door.spell("best") + " chooses by records: give " + door.spell("data"));
   if (request.best && request.blockSize)

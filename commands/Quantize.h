@@ -26,6 +26,7 @@ struct QuantizeRequest {
   int32_t blockSize = 0;
   bool equalize = false, absorb = false, gptq = false, gptaq = false, biasCorrection = false;
   bool best = false;                        ///< what of these is best is tried, see commands/Best.h
+  std::optional<unsigned> steps, time;      ///< most that `best` tries, and seconds in which it begins to
   std::optional<quantize::Summary> summary; ///< how records' ranges become one; none: the least and the greatest
   std::function<llvm::Expected<Imported>(PayloadStore &)> again; ///< the model once more, for `best`
   std::optional<double> smooth;

@@ -43,6 +43,18 @@ quantise --scheme int8 --weight_bits 4 --best
 cp made.tflite once.tflite
 quantise --scheme int8 --weight_bits 4 --best
 cmp -s once.tflite made.tflite || fail '--best is not the same a second time'
+# Bounded, it says how to have the same again, whatever the clock.
+tried() { sed -n 's/.*records that are held out: //p' stderr | tr ';' '\n' | wc -l; }
+quantise --scheme int8 --weight_bits 4 --best --steps 1
+(($(tried) == 2)) && grep -q 'not all was tried: --steps 1 does' stderr || fail "--steps: $(<stderr)"
+quantise --scheme int8 --weight_bits 4 --best --time 0
+(($(tried) == 1)) && grep -q 'not all was tried: --steps 0 does' stderr || fail "--time: $(<stderr)"
+cp made.tflite once.tflite
+quantise --scheme int8 --weight_bits 4
+cmp -s once.tflite made.tflite || fail '--best changes the result though it tried nothing'
+quantise --scheme int8 --weight_bits 4 --best --time 100000
+grep -q 'not all was tried' stderr && fail "--time: $(<stderr)"
+refused 'goes with --best' circle-quantizer --scheme int8 --steps 3 --input_data digits/images digits/digits.tflite none.tflite
 cat >plain.origo <<'END'
 origo 1
 model tflite version 3
