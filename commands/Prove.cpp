@@ -156,6 +156,21 @@ bool isRounded(const Value &value) {
          (!eval::isFloat(value.type) && value.quantization && value.quantization->quantized());
 }
 
+/// The widest of its channels.
+std::pair<double, double> endsOf(const Value &value) {
+  const bool isUnsigned = value.type == TensorType::UINT8 || value.type == TensorType::UINT16;
+  const double steps = std::ldexp(1, static_cast<int>(bitsPerElement(value.type).value_or(0)));
+  const double least = isUnsigned ? 0 : -steps / 2, most = least + steps - 1;
+  std::pair<double, double> ends(0, 0);
+  for (auto [i, scale] : llvm::enumerate(value.quantization->scale)) {
+    const auto &zeros = value.quantization->zeroPoint;
+    auto zero = static_cast<double>(i < zeros.size() ? zeros[i] : 0);
+    ends.first = std::min(ends.first, (least - zero - 0.5) * scale);
+    ends.second = std::max(ends.second, (most - zero + 0.5) * scale);
+  }
+  return ends;
+}
+
 class ConstantsProof {
 public:
   ConstantsProof(Related &related, Recipes &recipes, PayloadStore &store, std::deque<Buffer> &buffers,
@@ -174,16 +189,19 @@ public:
   }
 
   /// Makes what is rounded the real numbers that it stands for: constants those that were rounded, others floats. What
-  /// is left is what the model computes but for its rounding.
-  void eraseRounding() {
+  /// is left is what the model computes but for its rounding. Tells what the integers held, of what is computed.
+  eval::exact::Ends eraseRounding() {
+    eval::exact::Ends ends;
     if (sourceIsRounded)
-      return;
+      return ends;
     eraseFakeRounding();
     for (const auto &graph : result.subgraphs)
       for (Value *value : graph->values) {
         auto known = before.find(value);
         if (value->isConstant() ? known == before.end() : !isRounded(*value))
           continue;
+        if (!value->isConstant() && !eval::isFloat(value->type))
+          ends[value] = endsOf(*value);
         value->type = TensorType::FLOAT32;
         value->quantization = nullptr;
         // A state begins with what the source's begins with, which it stands for as it is now.
@@ -196,6 +214,7 @@ public:
           value->buffer->payload = known->second;
         }
       }
+    return ends;
   }
 
 private:
@@ -431,8 +450,9 @@ llvm::Expected<FileProof> proveFiles(Related related, PayloadStore &store, const
   std::deque<Buffer> buffers;
   ConstantsProof constants(related, recipes, store, buffers, proof.constants);
   constants.run();
-  constants.eraseRounding();
-  auto graph = eval::prove(*related.source.model, *related.result.model, recipes, options);
+  eval::ProveOptions withEnds = options;
+  withEnds.ends = constants.eraseRounding();
+  auto graph = eval::prove(*related.source.model, *related.result.model, recipes, withEnds);
   if (!graph)
     return graph.takeError();
   for (const eval::Difference &difference : graph->different)
@@ -456,6 +476,9 @@ std::string proofText(const eval::Proof &proof) {
     add(count, "of these behind " + name + " as a function of its operands");
   for (const auto &[reason, count] : proof.undecided)
     add(count, "undecided (" + reason + ")");
+  if (proof.clipped)
+    text += "; of " + std::to_string(proof.stored) + " numbers that are stored as integers, " +
+            std::to_string(proof.clipped) + " clipped on these inputs";
   if (proof.nearComparisons)
     text += "; " + std::to_string(proof.nearComparisons) + " of " + std::to_string(proof.comparisons) +
             " comparisons too near to be decided";
@@ -507,6 +530,8 @@ void printProof(const FileProof &proof, bool json, llvm::raw_ostream &os) {
         out.attribute("comparisons", static_cast<int64_t>(proof.graph.comparisons));
         out.attribute("near", static_cast<int64_t>(proof.graph.nearComparisons));
         out.attribute("undefined", static_cast<int64_t>(proof.graph.divisionsByZero));
+        out.attribute("stored", static_cast<int64_t>(proof.graph.stored));
+        out.attribute("clipped", static_cast<int64_t>(proof.graph.clipped));
       });
       out.attributeObject("certificate", [&] {
         out.attribute("seed", std::to_string(proof.graph.seed));

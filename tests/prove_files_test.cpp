@@ -172,6 +172,23 @@ TEST(ProveFiles, WhatIsClippedIsCounted) {
   }
 }
 
+/// Inputs of a proof go further than those that ranges were taken of.
+TEST(ProveFiles, WhatSaturatesIsCounted) {
+  for (const char *scheme : {"int8", "int16x8", "float16"}) {
+    SCOPED_TRACE(scheme);
+    Files files;
+    ASSERT_TRUE(files.makeOfText("subgraph @main(%x: f32[1,400]) -> (%y) {\n  %y: f32[1,400] = ADD(%x, %x)\n}\n",
+                                 std::string("--scheme=") + scheme));
+    auto proof = files.prove(files.related());
+    ASSERT_TRUE(bool(proof)) << llvm::toString(proof.takeError());
+    EXPECT_STREQ(proof->verdict(), "equal");
+    const bool isInteger = llvm::StringRef(scheme) != "float16";
+    EXPECT_EQ(proof->graph.stored, isInteger ? 2u * 2 * 400 : 0u); // of two tensors in two runs
+    EXPECT_EQ(proof->graph.clipped > 0, isInteger);
+    EXPECT_LT(proof->graph.clipped, isInteger ? proof->graph.stored : 1);
+  }
+}
+
 /// Zeros of many biases are the same bytes, each with a scale of its own.
 TEST(ProveFiles, EqualBytesHaveAsManyScalesAsTheyHave) {
   constexpr int layers = 20;

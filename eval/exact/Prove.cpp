@@ -96,17 +96,21 @@ llvm::Error checkInputs(const Subgraph &was, const Subgraph &is) {
 /// What one run of both says. Inputs that the source itself refuses are drawn once more, without negative numbers.
 llvm::Expected<std::vector<std::pair<SideBySide::Key, Judged>>>
 compareOnce(const Machine &source, const Machine &result, const Model &after,
-            const std::map<uint32_t, const Value *> &sources, const Subgraph &was, const Subgraph &is, Draw draw) {
+            const std::map<uint32_t, const Value *> &sources, const Subgraph &was, const Subgraph &is, Draw draw,
+            Clipping &clipping) {
   constexpr unsigned most = 8;
   const Choices left = *source.choices, right = *result.choices;
   for (unsigned attempt = 1;; ++attempt) {
     auto inputs = randomInputs(source, was, draw);
     if (!inputs)
       return inputs.takeError();
-    SideBySide both(source, result, after, sources, was, is, *inputs);
+    Clipping seen = clipping;
+    SideBySide both(source, result, after, sources, was, is, *inputs, seen);
     llvm::Error error = both.run();
-    if (!error)
+    if (!error) {
+      clipping = seen;
       return std::move(both.judged);
+    }
     const bool isRefused = refuses(source, was, *inputs);
     *source.choices = left; // what was seen and not compared is not seen
     *result.choices = right;
@@ -171,6 +175,8 @@ public:
     }
     if (order.empty())
       return makeError("nothing of the model could be compared");
+    proof.stored = clipping.numbers;
+    proof.clipped = clipping.clipped;
     lookFurther();
     count();
     return std::move(proof);
@@ -187,21 +193,22 @@ private:
   std::map<SideBySide::Key, Judged> worst;
   Choices was, is; ///< of both models
   std::vector<std::string> unseen;
+  Clipping clipping{&options.ends};
 
   /// Both, each from these graphs on.
   llvm::Expected<std::vector<std::pair<SideBySide::Key, Judged>>> compareBodies(const Arithmetic &math, Bodies bodies,
-                                                                                const Draw &draw) {
+                                                                                const Draw &draw, Clipping &clipping) {
     Machine source(math, nullptr, options.limits, meanings), result(math, &recipes, options.limits, meanings);
     source.choices = &was;
     result.choices = &is;
     if (llvm::Error error = checkInputs(*bodies.first, *bodies.second))
       return error;
-    return compareOnce(source, result, after, sources, *bodies.first, *bodies.second, draw);
+    return compareOnce(source, result, after, sources, *bodies.first, *bodies.second, draw, clipping);
   }
 
   llvm::Error compare(const Arithmetic &math, const Draw &draw) {
     for (const Bodies &entry : entriesOf(before, after)) {
-      auto all = compareBodies(math, entry, draw);
+      auto all = compareBodies(math, entry, draw, clipping);
       if (!all)
         return all.takeError();
       for (auto &[key, judged] : *all) {
@@ -227,7 +234,8 @@ private:
       draw.allOfSize = true;
       const Arithmetic math = Arithmetic::mersenne(draw.seed);
       for (const Bodies &entry : entriesOf(before, after)) {
-        auto all = compareBodies(math, entry, draw);
+        Clipping uncounted;
+        auto all = compareBodies(math, entry, draw, uncounted);
         if (!all) {
           llvm::consumeError(all.takeError());
           continue;
@@ -268,7 +276,8 @@ private:
     for (unsigned number = 0; number < 2; ++number) {
       uint64_t seed = options.seed * 2 + number;
       const Arithmetic math = number ? Arithmetic::drawn(seed) : Arithmetic::mersenne(seed);
-      auto all = compareBodies(math, bodies, {seed, 2});
+      Clipping uncounted;
+      auto all = compareBodies(math, bodies, {seed, 2}, uncounted);
       if (!all) {
         llvm::consumeError(all.takeError());
         return false;

@@ -6,6 +6,11 @@
 
 namespace origo::eval {
 
+namespace exact {
+/// The least and the greatest real number that a stored tensor holds, and half a step more, by tensor.
+using Ends = std::map<const Value *, std::pair<double, double>>;
+} // namespace exact
+
 /// A tensor that is not what it should be.
 struct Difference {
   const Value *value;
@@ -27,6 +32,8 @@ struct Proof {
   uint64_t comparisons = 0;                  ///< of numbers by their order
   uint64_t nearComparisons = 0;              ///< of these, too near to be decided
   uint64_t divisionsByZero = 0;              ///< and other results that are not defined
+  uint64_t stored = 0;                       ///< numbers of tensors that have ends
+  uint64_t clipped = 0;                      ///< of these, beyond them
 
   unsigned undecidedTensors() const {
     unsigned all = 0;
@@ -39,6 +46,7 @@ struct Proof {
 struct ProveOptions {
   uint64_t seed = 1; ///< of inputs, symbols and the second prime
   exact::Limits limits = {};
+  exact::Ends ends = {}; ///< of tensors of `after`
 };
 
 /// Runs a model and what passes have made of it without rounding, once modulo 2⁶¹ − 1 and once modulo a prime that the

@@ -2,6 +2,7 @@
 
 #include "eval/Relations.h"
 #include "eval/exact/GraphRun.h"
+#include "eval/exact/Prove.h"
 #include "schema/TensorTypes.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -132,13 +133,30 @@ private:
   }
 };
 
+/// How many numbers of tensors are beyond what these are stored as.
+struct Clipping {
+  const Ends *ends = nullptr; ///< null: nothing is counted
+  uint64_t numbers = 0, clipped = 0;
+
+  void count(const Value &value, const Held &held) {
+    if (!ends || !held.isReal())
+      return;
+    auto found = ends->find(&value);
+    if (found == ends->end())
+      return;
+    numbers += held.numbers().size();
+    auto [low, high] = found->second;
+    clipped += llvm::count_if(held.numbers(), [&](const Number &x) { return x.value < low || x.value > high; });
+  }
+};
+
 /// One run of both models, side by side.
 class SideBySide {
 public:
   SideBySide(const Machine &source, const Machine &result, const Model &after,
              const std::map<uint32_t, const Value *> &sources, const Subgraph &before, const Subgraph &now,
-             llvm::ArrayRef<Held> inputs)
-      : after(after), sources(sources), machine(source), was(source), is(result),
+             llvm::ArrayRef<Held> inputs, Clipping &clipping)
+      : after(after), sources(sources), machine(source), clipping(clipping), was(source), is(result),
         left(source, was, before, inputs, true), right(result, is, now, inputs, false) {}
 
   using Key = std::pair<const Value *, size_t>; ///< a relation of the value; others: it is an output, or left behind
@@ -173,6 +191,7 @@ private:
   const Model &after;
   const std::map<uint32_t, const Value *> &sources;
   const Machine &machine;
+  Clipping &clipping;
   Variables was, is;
   GraphRun left, right;
   llvm::DenseMap<const Value *, Held> unled; ///< outputs, as they were before they were led
@@ -186,6 +205,7 @@ private:
     auto have = right.find(value);
     if (!have || !*have)
       return have.takeError();
+    clipping.count(value, *have);
     if (value.isGraphOutput())
       unled[&value] = *have;
     const Operator *producer = value.producer();
