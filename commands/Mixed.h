@@ -6,8 +6,8 @@
 #include "import/Import.h"
 #include "quantize/Assignment.h"
 #include "quantize/MixedPrecision.h"
-#include "quantize/Plan.h"
 #include "quantize/Ranges.h"
+#include "quantize/Scheme.h"
 
 #include <map>
 

@@ -23,7 +23,7 @@ struct Summand {
   llvm::SmallVector<Value *, 1> parents = {}; ///< constants that they follow from, besides the data
 };
 
-/// What has been decided (quantize/Plan.h, steps/Quantize.h): how each operator is to find its operands and leave its
+/// What has been decided (quantize/Plan.h): how each operator is to find its operands and leave its
 /// results. Rules ask it; the engine only keeps it for them.
 struct StoragePlan {
   StoragePlan() = default;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "quantize/Plan.h"
+#include "quantize/Scheme.h"
 
 /// Weights of which each block in a row has a scale.
 namespace origo::quantize {

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "quantize/Parts.h"
-#include "quantize/Plan.h"
+#include "quantize/Scheme.h"
 
 namespace origo::quantize {
 

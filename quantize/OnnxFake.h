@@ -1,6 +1,6 @@
 #pragma once
 
-#include "quantize/Plan.h"
+#include "quantize/Scheme.h"
 
 /// Models that ONNX has quantised in name only: floats pass through pairs of the custom operators ONNXQuantizeLinear
 /// and ONNXDequantizeLinear(x, scale, zero point), and weights are integers behind the latter.

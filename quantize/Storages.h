@@ -3,7 +3,7 @@
 #include "ir/StoragePlan.h"
 #include "quantize/Constraints.h"
 #include "quantize/Parameters.h"
-#include "quantize/Plan.h"
+#include "quantize/Scheme.h"
 
 namespace origo::quantize {
 

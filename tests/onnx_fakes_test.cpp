@@ -1,6 +1,7 @@
 #include "ir/text/Text.h"
 #include "passes/Pipeline.h"
 #include "quantize/OnnxFake.h"
+#include "quantize/Plan.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -3,6 +3,7 @@
 #include "passes/Pipeline.h"
 #include "quantize/Calibrate.h"
 #include "quantize/Config.h"
+#include "quantize/Plan.h"
 #include "quantize/Ranges.h"
 #include "tests/RealModels.h"
 

@@ -4,6 +4,7 @@
 #include "quantize/Assignment.h"
 #include "quantize/Config.h"
 #include "quantize/Npz.h"
+#include "quantize/Plan.h"
 #include "quantize/Recipe.h"
 #include "quantize/RecordParts.h"
 #include "report/errors/Part.h"
