@@ -250,7 +250,7 @@ TEST_F(TargetFile, Json) {
 
 TEST(TargetDescription, BadInputIsNamed) {
   std::pair<const char *, const char *> cases[] = {
-      {"", "not JSON"},
+      {"", "is no JSON"},
       {"[]", "not an object"},
       {"{}", "no \"ops\""},
       {R"({"ops": {}, "opps": 1})", "opps: is not known here"},
@@ -286,10 +286,21 @@ TEST(TargetDescription, BadInputIsNamed) {
       {R"({"ops": {"CONV_2D": {"filter": {"rankRange": {"min": 3, "max": 2}}}}})", "min is above its max"},
       {R"({"ops": {"CONV_2D": {"filter": {"rankRange": {"min": 1.5}}}}})", "rankRange.min: is not an integer"},
       {R"({"ops": {"CONV_2D": {"filter": {"constant": 1}}}})", "constant: is neither true nor false"},
-      {R"({"ops": {"CONV_2D": {"attributes": {"dilation": {"max": 1}}}}})", "CONV_2D has no such attribute"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"dilation": {"max": 1}}}}})", "it has padding, stride_w, stride_h,"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"stride_h": {"min": 3, "max": 1}}}}})",
+       "stride_h: its min is above its max"},
+      {R"({"schema_version": 2, "ops": {"SLICE": {"begin": {"values": {"min": 3, "max": 1}}}}})",
+       "begin.values: its min is above its max"},
+      {R"({"schema_version": 2, "ops": {"ADD": {"x": {"dimensions": {"1": {"min": 3, "max": 1}}}}}})",
+       "dimensions.1: its min is above its max"},
       {R"({"ops": {"CONV_2D": {"attributes": {"padding": {"max": 1}}}}})", "padding.max: is not known here"},
-      {R"({"ops": {"CONV_2D": {"attributes": {"padding": {"in": ["FULL"]}}}}})", "padding.in[0]: is none of Padding"},
+      {R"({"ops": {"CONV_2D": {"attributes": {"padding": {"in": ["FULL"]}}}}})",
+       "padding.in[0]: is none of Padding: SAME, VALID"},
       {R"({"ops": {"CONV_2D": {"same": [["input.colour"]]}}})", "same[0][0]: is not like input.dtype"},
+      {R"({"ops": {"CONV_2D": {"same": [["input.dtype", "filter.rank"]]}}})",
+       "same[0][1]: cannot be the same as a dtype"},
+      {R"({"ops": {"CONV_2D": {"anyOf": []}}})", "anyOf: is empty"},
+      {"{\"ops\": {,", "is no JSON from byte 10 on"},
       {R"({"ops": {"CONV_2D": {"anyOf": [{"anyOf": []}]}}})", "anyOf[0].anyOf: CONV_2D has no operand"},
   };
   for (auto [text, message] : cases)
@@ -510,6 +521,10 @@ TEST(Prediction, PartsAsTheFrameworkDivides) {
       "0: 0 1 2 3 4 5 of 6 in 1");
   EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"RELU": {}, "EXP": {"fatal": [{}]}}})"),
             " of 6 in 0, refused for 1");
+  // What is not taken for another reason is left to others, and the rest of the model is not.
+  EXPECT_EQ(
+      parts(model, with("").replace(with("").find("{}"), 2, R"({}, "EXP": {"max_version": 0, "fatal": [{}]})").c_str()),
+      "0: 0 2 | 0: 3 5 of 6 in 3");
   EXPECT_EQ(parts(model, with(R"("fatal_rank": 2, )").c_str()), "0: 0 2 | 0: 3 5 of 6 in 3");
   EXPECT_EQ(parts(model, with(R"("fatal_rank": 1, )").c_str()), " of 6 in 0, refused for 0");
 }
@@ -538,14 +553,40 @@ TEST(Prediction, XnnpackAsMeasured) {
       {"SUB(%x, %x)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,4] q{scale=0.5, zero_point=3}", "fatal"},
       {"PAD(%x, %narrow)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,6] q{scale=0.5, zero_point=3}", "fatal"},
       {"RELU(%x)", "u8[8,4] q{scale=0.5, zero_point=3}", "u8[8,4] q{scale=0.5, zero_point=3}", "left"},
+      {"MEAN(%x, %last) {keep_dims=true}", "u8[1,8,8,4] q{scale=0.5, zero_point=3}",
+       "u8[1,8,8,1] q{scale=0.5, zero_point=3}", "left"},
+      {"MEAN(%x, %both) {keep_dims=true}", "u8[1,8,8,4] q{scale=0.5, zero_point=3}",
+       "u8[1,1,1,4] q{scale=0.5, zero_point=3}", "fatal"},
+      {"MEAN(%x, %both) {keep_dims=true}", "i8[1,8,8,4] q{scale=0.5, zero_point=3}",
+       "i8[1,1,1,4] q{scale=0.25, zero_point=3}", "taken"},
+      {"MEAN(%x, %both) {keep_dims=true}", "i8[1,8,8,4] q{scale=256, zero_point=3}",
+       "i8[1,1,1,4] q{scale=1, zero_point=3}", "fatal"},
+      {"PAD(%x, %narrow)", "i8[8,4] q{scale=0.5, zero_point=3}", "i8[8,6] q{scale=0.5, zero_point=3}", "taken"},
+      {"PAD(%x, %narrow)", "i8[8,4] q{scale=0.5, zero_point=3}", "i8[8,6] q{scale=0.25, zero_point=3}", "fatal"},
+      {"RESHAPE(%x, %nothing)", "f32[1]", "f32[]", "fatal"},
+      {"SLICE(%x, %start, %flat)", "f32[8,4]", "f32[8,4]", "fatal"},
+      {"TRANSPOSE_CONV(%same, %kernel, %x) {stride_h=3, stride_w=3}", "f32[1,4,4,3]", "f32[1,12,12,2]", "left"},
+      {"TRANSPOSE_CONV(%valid, %kernel, %x) {padding=VALID, stride_h=3, stride_w=3}", "f32[1,4,4,3]", "f32[1,11,11,2]",
+       "taken"},
+      {"TRANSPOSE_CONV(%valid, %kernel, %x) {stride_h=2, stride_w=2}", "f32[1,4,4,3]", "f32[1,11,11,2]", "left"},
+      {"FULLY_CONNECTED.v4(%x, %weights)", "i8[8,4] q{scale=16, zero_point=3}", "i8[8,2] q{scale=1, zero_point=3}",
+       "fatal"},
+      {"FULLY_CONNECTED.v4(%x, %weights)", "i8[8,4] q{scale=15, zero_point=3}", "i8[8,2] q{scale=1, zero_point=3}",
+       "taken"},
   };
   const char *xnnpack = builtinTarget("xnnpack-2.9")->data();
   for (const Case &one : cases) {
-    std::string model = std::string("subgraph @main(%x: ") + one.x +
-                        ") -> (%y) {\n  %flat: i32[2] = const [8, 4]\n  %slope: f32[1,1,4] = const splat 2\n"
-                        "  %slopes: f32[1,8,4] = const splat 2\n  %narrow: i32[2,2] = const [0, 0, 1, 1]\n"
-                        "  %wide: i64[2,2] = const [0, 0, 1, 1]\n  %y: " +
-                        one.y + " = " + one.line + "\n}\n";
+    std::string model =
+        std::string("subgraph @main(%x: ") + one.x +
+        ", %start: i32[2]) -> (%y) {\n  %flat: i32[2] = const [8, 4]\n  %slope: f32[1,1,4] = const splat 2\n"
+        "  %slopes: f32[1,8,4] = const splat 2\n  %narrow: i32[2,2] = const [0, 0, 1, 1]\n"
+        "  %wide: i64[2,2] = const [0, 0, 1, 1]\n  %last: i32[1] = const [3]\n"
+        "  %both: i32[2] = const [1, 2]\n  %nothing: i32[0] = const []\n"
+        "  %same: i32[4] = const [1, 12, 12, 2]\n  %valid: i32[4] = const [1, 11, 11, 2]\n"
+        "  %kernel: f32[2,2,2,3] = const splat 1\n  %ends: f32[2] = const splat 1\n"
+        "  %weights: i8[2,4] q{scale=16, zero_point=0} = const splat 1\n"
+        "  %y: " +
+        one.y + " = " + one.line + "\n}\n";
     std::string said = parts(model, xnnpack);
     EXPECT_EQ(llvm::StringRef(said).contains("refused")   ? "fatal"
               : llvm::StringRef(said).starts_with("0: 0") ? "taken"
@@ -570,6 +611,10 @@ TEST(Prediction, UnpackedConstantsGoWithTheirUsers) {
   EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"DEQUANTIZE": {"with_users": true},
                              "FULLY_CONNECTED": {"weights": {"constant": "unpacked"}}}})"),
             "0: 0 2 | 0: 3 of 5 in 3");
+  // One of a type that the back end does not unpack is an operator like others.
+  EXPECT_EQ(parts(model, R"({"schema_version": 2, "ops": {"DEQUANTIZE": {"with_users": ["int8"]},
+                             "FULLY_CONNECTED": {"weights": {"constant": "unpacked"}}}})"),
+            "0: 0 1 of 5 in 2");
 }
 
 TEST(TargetCheck, ConstantsHaveABufferAndAreNeitherInputsNorResults) {

@@ -26,11 +26,14 @@ bool isConstant(const Value &value) {
 }
 
 /// The same behind operators that unpack it, as back ends do once, when they begin.
-bool isUnpackedConstant(const Value &value) {
+bool isUnpackedConstant(const Value &value, const Target &target) {
   const Value *at = &value;
   while (const Operator *op = at->producer()) {
     at = op->operand(0);
     if ((op->code != BuiltinOperator::DEQUANTIZE && op->code != BuiltinOperator::DENSIFY) || !at)
+      return false;
+    auto found = target.ops.find(op->opName());
+    if (found != target.ops.end() && !found->second.unpacks(at->type))
       return false;
   }
   return isConstant(*at);
@@ -86,6 +89,9 @@ Json shapeJson(const Value &value) {
     json.push_back(dimension);
   return json;
 }
+
+/// Of lists that state a shape; PADV2 and the like have a number of the tensor's own type beside them.
+bool isIndex(TensorType type) { return type == TensorType::INT32 || type == TensorType::INT64; }
 
 /// An empty shape is a scalar's, or nobody knew it.
 bool mayHaveAnyRank(const Value &value) { return value.shape.empty() && !value.hasRank && !isConstant(value); }
@@ -333,7 +339,10 @@ private:
       at.tensor = nullptr;
       report("max_version", *limits.maxVersion, op.version);
     }
+    // What it does not take for another reason is left to others, and the model with it.
     for (const OperatorLimits &choice : limits.fatal) {
+      if (out.size() != before)
+        break;
       std::vector<Violation> found;
       Checker(target, found).choose(op, choice, at);
       if (!found.empty())
@@ -389,7 +398,8 @@ private:
         expected.push_back(wanted < 0 ? Json() : Json(wanted));
       report(prefix + "shape", expected, shapeJson(value));
     }
-    if (limits.constant && *limits.constant != (isConstant(value) || (limits.unpacked && isUnpackedConstant(value))))
+    if (limits.constant &&
+        *limits.constant != (isConstant(value) || (limits.unpacked && isUnpackedConstant(value, target))))
       report(prefix + "constant", limits.unpacked ? Json("unpacked") : Json(*limits.constant), !*limits.constant);
     for (auto &[index, dimension] : limits.dimensions) {
       int64_t actual = dimensionOf(value, index);
@@ -589,10 +599,11 @@ const Value *computedShape(const Operator &op) {
     llvm::consumeError(results.takeError());
     return nullptr;
   }
-  // Where nothing is known of what it works on, at least of what states the shape.
-  if (results->empty() && op.info() && op.result()->type != TensorType::RESOURCE)
+  // A runtime does not ask whether what is stated matters, and takes a list without bytes for one that is computed.
+  if (op.info() && op.result() && op.result()->type != TensorType::RESOURCE)
     for (auto [operand, use] : llvm::zip(op.info()->operands, op.operands()))
-      if (operand.statesShape && use.get() && !isConstant(*use.get()))
+      if ((operand.statesShape || operand.statesShapeIfWhole) && use.get() && isIndex(use.get()->type) &&
+          (!isConstant(*use.get()) || elementsOf(*use.get()) == 0))
         return op.result();
   for (auto [type, value] : llvm::zip(*results, op.results()))
     if (value && value->type != TensorType::RESOURCE && (!type.rankKnown || llvm::is_contained(type.shape, -1)))

@@ -80,7 +80,8 @@ private:
     }
     const OperatorLimits *limits = limitsOf(op);
     const Value *value = op.result();
-    if (!limits || !limits->withUsers || !value || !op.operand(0) || op.operand(0)->isGraphInput)
+    if (!limits || !limits->withUsers || !value || !op.operand(0) || op.operand(0)->isGraphInput ||
+        !limits->unpacks(op.operand(0)->type))
       return;
     const Operator *producer = op.operand(0)->producer();
     if (producer && producer->code != BuiltinOperator::DENSIFY && producer->code != BuiltinOperator::DEQUANTIZE)

@@ -1,3 +1,4 @@
+#include "report/profile/Readers.h"
 #include "report/target/Json.h"
 
 #include "schema/TensorTypes.h"
@@ -178,25 +179,27 @@ Error readNumbers(const Cursor &at, NumberLimits &limits) {
 }
 
 Error readValues(const Cursor &at, ListLimits &limits) {
-  return at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
-    if (key == "min")
-      return value.getSigned(limits.min);
-    if (key == "max")
-      return value.getSigned(limits.max);
-    if (key != "in")
-      return value.unknown("min, max and in");
-    limits.in.emplace();
-    return value.forEachElement([&](const Cursor &list) -> Error {
-      auto &numbers = limits.in->emplace_back();
-      return list.forEachElement([&](const Cursor &element) -> Error {
-        std::optional<int64_t> number;
-        if (Error error = element.getSigned(number))
-          return error;
-        numbers.push_back(*number);
-        return Error::success();
-      });
-    });
-  });
+  if (Error error = at.forEachMember([&](StringRef key, const Cursor &value) -> Error {
+        if (key == "min")
+          return value.getSigned(limits.min);
+        if (key == "max")
+          return value.getSigned(limits.max);
+        if (key != "in")
+          return value.unknown("min, max and in");
+        limits.in.emplace();
+        return value.forEachElement([&](const Cursor &list) -> Error {
+          auto &numbers = limits.in->emplace_back();
+          return list.forEachElement([&](const Cursor &element) -> Error {
+            std::optional<int64_t> number;
+            if (Error error = element.getSigned(number))
+              return error;
+            numbers.push_back(*number);
+            return Error::success();
+          });
+        });
+      }))
+    return error;
+  return limits.min && limits.max && *limits.min > *limits.max ? at.fail("its min is above its max") : Error::success();
 }
 
 Error readDimensions(const Cursor &at, std::map<int64_t, DimensionLimits> &dimensions) {
@@ -208,17 +211,20 @@ Error readDimensions(const Cursor &at, std::map<int64_t, DimensionLimits> &dimen
     if (!isNew)
       return value.fail("is another way to write a dimension that has its limits already");
     DimensionLimits &limits = found->second;
-    return value.forEachMember([&](StringRef limit, const Cursor &number) -> Error {
-      if (limit == "min")
-        return number.get(limits.min);
-      if (limit == "max")
-        return number.get(limits.max);
-      if (limit != "multiple_of")
-        return number.unknown("min, max and multiple_of");
-      if (Error error = number.get(limits.multipleOf))
-        return error;
-      return *limits.multipleOf ? Error::success() : number.fail("is 0");
-    });
+    if (Error error = value.forEachMember([&](StringRef limit, const Cursor &number) -> Error {
+          if (limit == "min")
+            return number.get(limits.min);
+          if (limit == "max")
+            return number.get(limits.max);
+          if (limit != "multiple_of")
+            return number.unknown("min, max and multiple_of");
+          if (Error error = number.get(limits.multipleOf))
+            return error;
+          return *limits.multipleOf ? Error::success() : number.fail("is 0");
+        }))
+      return error;
+    return limits.min && limits.max && *limits.min > *limits.max ? value.fail("its min is above its max")
+                                                                 : Error::success();
   });
 }
 
@@ -293,7 +299,8 @@ Expected<AttributeValue> readAttributeValue(const Cursor &at, const wire::Field 
     std::string name;
     if (at.json.is_string() && !at.get(name) && field.enumeration->find(StringRef(name)))
       return AttributeValue{std::nullopt, name};
-    return at.fail("is none of " + field.enumeration->name);
+    return at.fail("is none of " + field.enumeration->name + ": " +
+                   llvm::join(llvm::map_range(field.enumeration->values, [](auto &one) { return one.name; }), ", "));
   }
   if (field.type == wire::Type::Bool) {
     bool value = false;
@@ -307,12 +314,21 @@ Expected<AttributeValue> readAttributeValue(const Cursor &at, const wire::Field 
   return value;
 }
 
+std::string attributeNames(const wire::TableType *table) {
+  std::vector<StringRef> names;
+  if (table)
+    for (const wire::Field &field : table->fields)
+      if (!field.deprecated && wire::isScalar(field.type))
+        names.push_back(field.name);
+  return names.empty() ? "none" : llvm::join(names, ", ");
+}
+
 Error readAttributes(const Cursor &at, const OperatorInfo &info, std::vector<AttributeLimits> &attributes) {
   return at.forEachMember([&](StringRef name, const Cursor &value) -> Error {
     const wire::TableType *table = info.optionsType();
     const wire::Field *field = table ? table->find(name) : nullptr;
     if (!field || field->deprecated)
-      return value.fail(info.name + " has no such attribute");
+      return value.fail(info.name + " has no such attribute; it has " + attributeNames(table));
     if (!wire::isScalar(field->type))
       return value.fail("is no single value, and cannot be limited");
     AttributeLimits limits{field, {}, {}, {}};
@@ -334,6 +350,8 @@ Error readAttributes(const Cursor &at, const OperatorInfo &info, std::vector<Att
           });
         }))
       return error;
+    if (limits.min && limits.max && *limits.min > *limits.max)
+      return value.fail("its min is above its max");
     attributes.push_back(std::move(limits));
     return Error::success();
   });
@@ -375,7 +393,11 @@ Error readSame(const Cursor &at, const OperatorInfo &info, OperatorLimits &limit
           {*slot,
            isDimension ? SlotProperty::Dimension : static_cast<SlotProperty::Property>(known - propertyNames.begin()),
            dimension});
-      return Error::success();
+      auto isNumber = [](const SlotProperty &one) { return one.property >= SlotProperty::Elements; };
+      const SlotProperty &first = limits.same.back().front(), &last = limits.same.back().back();
+      return first.property == last.property || (isNumber(first) && isNumber(last))
+                 ? Error::success()
+                 : element.fail("cannot be the same as a " + propertyNames[first.property]);
     });
   });
 }
@@ -466,6 +488,8 @@ Error readOperator(const Cursor &at, const OperatorInfo &info, OperatorLimits &l
       return readAttributes(value, info, limits.attributes);
     if (key == "same")
       return readSame(value, info, limits);
+    if (key == "anyOf" && mayBranch && value.json.is_array() && value.json.empty())
+      return value.fail("is empty, so that nothing could hold; without it, all does");
     if (key == "anyOf" && mayBranch)
       return value.forEachElement(
           [&](const Cursor &element) { return readOperator(element, info, limits.anyOf.emplace_back(), false); });
@@ -479,8 +503,10 @@ Error readOperator(const Cursor &at, const OperatorInfo &info, OperatorLimits &l
         return value.forEachElement([&](const Cursor &element) { return readRelation(element, info, limits); });
       if (key == "max_version")
         return value.get(limits.maxVersion);
-      if (key == "with_users" && mayBranch)
-        return value.get(limits.withUsers);
+      if (key == "with_users" && mayBranch) {
+        limits.withUsers = value.json.is_array();
+        return limits.withUsers ? readTypes(value, limits.unpacked) : value.get(limits.withUsers);
+      }
     }
     Expected<Slot> slot = readSlot(value, info, key, limits);
     if (!slot)
@@ -590,13 +616,17 @@ Json toJson(const DimensionLimits &limits) {
   return json;
 }
 
+Json typesJson(llvm::ArrayRef<TensorType> types) {
+  Json json = Json::array();
+  for (TensorType type : types)
+    json.push_back(dataTypeName(type));
+  return json;
+}
+
 Json toJson(const TensorLimits &limits) {
   Json json = Json::object();
-  if (limits.dataTypes) {
-    json["dataTypes"] = Json::array();
-    for (TensorType type : *limits.dataTypes)
-      json["dataTypes"].push_back(dataTypeName(type));
-  }
+  if (limits.dataTypes)
+    json["dataTypes"] = typesJson(*limits.dataTypes);
   if (limits.minRank)
     json["rankRange"]["min"] = *limits.minRank;
   if (limits.maxRank)
@@ -685,7 +715,7 @@ Json toJson(const OperatorInfo &info, const OperatorLimits &limits) {
   for (const OperatorLimits &choice : limits.fatal)
     json["fatal"].push_back(toJson(info, choice));
   if (limits.withUsers)
-    json["with_users"] = true;
+    json["with_users"] = limits.unpacked.empty() ? Json(true) : typesJson(limits.unpacked);
   return json;
 }
 
@@ -730,8 +760,10 @@ static Expected<Json> parseJson(StringRef text) {
     return true;
   };
   Json json = Json::parse(text.begin(), text.end(), watch, false);
-  if (json.is_discarded())
-    return makeError("is not JSON");
+  if (json.is_discarded()) {
+    Error where = checkJson(text);
+    return where ? std::move(where) : makeError("is not JSON");
+  }
   if (!twice.empty())
     return makeError("has the key \"" + printable(twice) + "\" twice in one object");
   return json;

@@ -2,6 +2,7 @@
 
 #include "ir/Model.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -115,6 +116,10 @@ struct OperatorLimits {
   std::vector<OperatorLimits> fatal;
   /// Of an operator that unpacks a constant: it is taken only where all that use it are.
   bool withUsers = false;
+  std::vector<TensorType> unpacked; ///< those that it unpacks; empty: of any type
+  bool unpacks(TensorType type) const {
+    return unpacked.empty() || std::find(unpacked.begin(), unpacked.end(), type) != unpacked.end();
+  }
 };
 
 /// How many parts of a graph the back end takes, and which.
