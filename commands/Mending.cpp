@@ -42,6 +42,12 @@ public:
       if (!ids.empty())
         of[op] = ids;
     }
+    // What is merged into its like is not gone.
+    const Operator *like = event.created.empty() && event.value ? event.value->producer() : nullptr;
+    if (like && !event.before.empty() && like->opName() == event.before.front().op)
+      for (unsigned id : ids)
+        if (auto &known = of[like]; known.size() < most && !llvm::is_contained(known, id))
+          known.push_back(id);
   }
 
   Mendings found(const Model &model, const report::Target &target) {
@@ -88,17 +94,40 @@ private:
 
 } // namespace
 
+/// How many operators the target takes if what is uint8 is int8, and does not take as they are. Where zero points lie
+/// is not looked at: those of weights are not where they will be.
+static size_t takenIfSigned(Model &model, const report::Target &target) {
+  auto isTaken = [&](const Operator &op) {
+    return llvm::all_of(report::checkOperator(op, target),
+                        [](const report::Violation &one) { return one.rule == "quantization"; });
+  };
+  llvm::DenseSet<const Operator *> taken;
+  bool none = report::predict(model, target).refusedFor;
+  std::vector<Value *> turned;
+  for (const auto &graph : model.subgraphs) {
+    for (const Operator &op : graph->operators)
+      if (!none && report::checkOperator(op, target).empty())
+        taken.insert(&op);
+    llvm::copy_if(graph->values, std::back_inserter(turned),
+                  [](const Value *value) { return value->type == TensorType::UINT8; });
+  }
+  for (Value *value : turned)
+    value->type = TensorType::INT8;
+  size_t count = 0;
+  for (const auto &graph : model.subgraphs)
+    count += llvm::count_if(graph->operators, [&](const Operator &op) { return !taken.contains(&op) && isTaken(op); });
+  for (Value *value : turned)
+    value->type = TensorType::UINT8;
+  return count;
+}
+
 void addSigning(Pipeline &pipeline, std::shared_ptr<const report::Target> target) {
   quantize::Scheme scheme;
   scheme.common.mode = quantize::Scheme::Mode::Signed;
   auto asked = [target = std::move(target),
                 plan = quantize::planBy(scheme)](Model &model) -> llvm::Expected<StoragePlan> {
     // Bridges at both ends are the price.
-    size_t refused = 0, ends = 0;
-    for (const auto &graph : model.subgraphs)
-      refused += llvm::count_if(graph->operators, [&](const Operator &op) {
-        return op.result() && op.result()->type == TensorType::UINT8 && !report::checkOperator(op, *target).empty();
-      });
+    size_t refused = takenIfSigned(model, *target), ends = 0;
     for (auto *list : {&model.subgraphs.front()->inputs, &model.subgraphs.front()->outputs})
       ends += llvm::count_if(*list, [](const Value *value) { return value->type == TensorType::UINT8; });
     if (refused > ends)

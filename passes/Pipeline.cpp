@@ -343,11 +343,20 @@ llvm::Error Run::run() {
     phases.insert(entry.pass->phase);
   if (phases.size() > 1)
     phases.erase(Phase::Simplify);
-  for (Phase phase : phases)
-    if (llvm::Error error = runPhase(phase))
+  // What mends may make what the other phases know: they go again, as they would in a second run.
+  bool mends = !pipeline.turnsInputs && !pipeline.turnsOutputs && // which turn once
+               llvm::any_of(pipeline.entries, [](const Pipeline::Entry &entry) { return entry.mends; });
+  constexpr unsigned most = 4;
+  uint32_t before = model.rewrites;
+  for (unsigned round = 0; round == 0 || (mends && round < most && model.rewrites != before); ++round) {
+    for (Phase phase : phases) {
+      before = model.rewrites;
+      if (llvm::Error error = runPhase(phase))
+        return error;
+    }
+    if (llvm::Error error = sweep())
       return error;
-  if (llvm::Error error = sweep())
-    return error;
+  }
   rw.finish();
   if (llvm::Error error = rewrite::shareEqualBuffers(model))
     return error;

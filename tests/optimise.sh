@@ -239,6 +239,40 @@ grep -q 'FULLY_CONNECTED.*(input=%k' out.origo || fail "--allow-one-step: $(<out
 grep -q 'i8\[2,2\] q{scale=0.25.*name "w" = const \[-100, 0, 127, 10\]' out.origo || fail "--allow-one-step: $(<out.origo)"
 "$run" -O2 --allow-one-step --target signed.json byte.origo byte_out.origo 2>log && ! grep -q i8 byte_out.origo || fail "one operator is not worth two bridges"
 grep -q 'main(%x: u8.*(%y)' out.origo && grep -q '%y: u8' out.origo || fail "the interface has changed: $(<out.origo)"
+sed 's/FULLY_CONNECTED(%\([xkl]\), %w, %b)/TANH(%\1)/; /%[wb]: /d; s/scale=[0-9.]*/scale=0.0078125/' bytes.origo >other.origo
+"$run" -O2 --allow-one-step --target signed.json other.origo out.origo 2>log && ! grep -q i8 out.origo || fail "what is refused in int8, too, is signed: $(<out.origo)"
+
+# A RESHAPE that the target does not take is no more work than the movements that it takes the place of.
+cat >moved.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: u8[1,4,2] q{scale=0.5, zero_point=128}) -> (%y) {
+  %p: i32[3] = const [1, 0, 2]
+  %t: u8[4,1,2] q{scale=0.5, zero_point=128} = TRANSPOSE(%x, %p)
+  %y: u8[4,2] q{scale=0.5, zero_point=128} = SQUEEZE(%t) {squeeze_dims=[1]}
+}
+END
+"$run" -O1 --target xnnpack-2.9 moved.origo out.origo 2>log || fail "-O1 --target: $(<log)"
+grep -q ' = RESHAPE(' out.origo && ! grep -q 'TRANSPOSE\|SQUEEZE' out.origo || fail "refused movements are not merged: $(<out.origo)"
+
+# What is merged into its like is not mended, and what mends leaves nothing for a second run.
+cat >like.origo <<'END'
+origo 1
+model tflite version 3
+subgraph @main(%x: f32[2,4]) -> (%y, %z, %d, %m) {
+  %y: f32[2,4] = TANH(%x)
+  %t: f32[2,4] = TANH(%x)
+  %z: f32[2,4] = NEG(%t)
+  %c: f32[] = const [0.7]
+  %d: f32[2,4] = DIV(%x, %c)
+  %a: i32[1] = const [1]
+  %m: f32[2,1] = MEAN(%d, %a) {keep_dims=true}
+}
+END
+"$bin/circle-check" --target xnnpack-2.9 --mends like.origo >out 2>log || [[ $? == 2 ]] || fail "--mends: $(<log)"
+[[ $(grep -c 'TANH.*none known *$' out) == 2 ]] && grep -q 'MEAN.*reshape-means *$' out || fail "--mends of equal ones: $(<out)"
+"$run" -O2 --target xnnpack-2.9 like.origo like.tflite 2>log && "$run" -O2 --target xnnpack-2.9 like.tflite again.tflite 2>log || fail "-O2: $(<log)"
+grep -q 'after 0 rewrites' log || fail "-O2 goes on in a second run: $(<log)"
 
 # What is left undone: what the target refuses and what would mend it, and rules that declined; hottest first.
 cat >left.origo <<'END'

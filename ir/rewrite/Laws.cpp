@@ -270,7 +270,7 @@ std::string Build::widthRefusal() {
 }
 
 /// Why the target does not take an operator that would be created. One in the place of another of its kind, which is
-/// not taken either, is no more work that is refused than before.
+/// not taken either, is no more work that is refused than before; nor is a RESHAPE in the place of any movement.
 std::string Build::targetRefusal() {
   if (!engine.refuses)
     return {};
@@ -286,7 +286,8 @@ std::string Build::targetRefusal() {
   };
   auto answersFor = [&](Op code) {
     return llvm::any_of(consumed, [&](const Operator *op) {
-      return op->code == code && goes(*op) && !engine.refuses(*op).empty() && answered.insert(op).second;
+      bool isLike = op->code == code || (code == Op::RESHAPE && op->info() && op->info()->has(Trait::DataMovement));
+      return isLike && goes(*op) && !engine.refuses(*op).empty() && answered.insert(op).second;
     });
   };
   // As they would stand in the graph.
