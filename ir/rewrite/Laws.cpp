@@ -270,7 +270,7 @@ std::string Build::widthRefusal() {
 }
 
 /// Why the target does not take an operator that would be created. One in the place of another of its kind, which is
-/// not taken either, is no more work that is refused than before; nor is a RESHAPE in the place of any movement.
+/// not taken either, is no more work that is refused than before; nor are movements in the place of as many movements.
 std::string Build::targetRefusal() {
   if (!engine.refuses)
     return {};
@@ -286,7 +286,8 @@ std::string Build::targetRefusal() {
   };
   auto answersFor = [&](Op code) {
     return llvm::any_of(consumed, [&](const Operator *op) {
-      bool isLike = op->code == code || (code == Op::RESHAPE && op->info() && op->info()->has(Trait::DataMovement));
+      auto moves = [](const OperatorInfo *info) { return info && info->has(Trait::DataMovement); };
+      bool isLike = op->code == code || (moves(operatorInfo(code)) && moves(op->info()));
       return isLike && goes(*op) && !engine.refuses(*op).empty() && answered.insert(op).second;
     });
   };
