@@ -135,18 +135,19 @@ private:
 
 /// How many numbers of tensors are beyond what these are stored as.
 struct Clipping {
-  const Ends *ends = nullptr; ///< null: nothing is counted
+  const Ends *all = nullptr; ///< null: nothing is counted
   uint64_t numbers = 0, clipped = 0;
 
   void count(const Value &value, const Held &held) {
-    if (!ends || !held.isReal())
+    if (!all || !held.isReal())
       return;
-    auto found = ends->find(&value);
-    if (found == ends->end())
+    auto found = all->find(&value);
+    if (found == all->end())
       return;
     numbers += held.numbers().size();
-    auto [low, high] = found->second;
-    clipped += llvm::count_if(held.numbers(), [&](const Number &x) { return x.value < low || x.value > high; });
+    const std::pair<double, double> &ends = found->second;
+    clipped +=
+        llvm::count_if(held.numbers(), [&](const Number &x) { return x.value < ends.first || x.value > ends.second; });
   }
 };
 
