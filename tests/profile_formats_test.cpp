@@ -1,6 +1,7 @@
 #include "report/profile/Readers.h"
 #include "tests/Written.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 #include <random>

@@ -84,6 +84,18 @@ TEST(ProfileReading, WhatLogsAndCopyingPutInFrontIsForgiven) {
                                "I/tflite  ( 1234): ",
                                "09-12 10:11:12.345 I/tflite  ( 1234): ",
                                "I/tflite  : ",
+                               "1726128672.345  1234  1234 I tflite  : ",
+                               "2024-09-12 10:11:12.345 1234-1234/com.example.app I/tflite: ",
+                               "I0000 00:00:1726128672.345678    1234 profile.cc:12] ",
+                               "2024-09-12 10:11:12.345678: I tensorflow/lite/profile.cc:12] ",
+                               "2024-09-12 10:11:12.345678+0200 App[1234:56789] ",
+                               "[00:00:01.234,567] <inf> main: ",
+                               "Sep 12 10:11:12 host benchmark[1234]: ",
+                               "10:11:12  ",
+                               "2024-09-12T10:11:12.123456Z 01O ",
+                               "bench_1  | ",
+                               "\x1b[0;32mI (315) main: \x1b[0m",
+                               "\x1b[38;5;40m09-12 10:11:12.345  1234  1234 I tflite  : ",
                                "2024-09-12 10:11:12.345  1234-1234  tflite                  com.example.app       I  ",
                                "I0912 10:11:12.345678    1234 profile.cc:12] ",
                                "I (315) main: ",
@@ -106,6 +118,38 @@ TEST(ProfileReading, WhatLogsAndCopyingPutInFrontIsForgiven) {
     for (const std::string &head : heads)
       EXPECT_EQ(rowsOf(head == "\n" ? "\n \n" + text : inFront(text, head)), said) << file << ": " << head;
   }
+}
+
+// logcat -v long: heads are lines of their own, and a blank line ends each entry, of one line or of many.
+TEST(ProfileReading, HeadsMayBeLinesOfTheirOwn) {
+  const std::string head = "[ 09-12 10:11:12.345  1234: 1234 I/tflite   ]\n",
+                    other = "[ 09-12 10:11:12.345  99:100 D/WifiHAL  ]\nrx 100\t200\n\n";
+  for (const char *file : {"benchmark.csv", "benchmark.txt", "gpu_kernels.txt", "tflm_log.txt", "tflm_sums.csv"}) {
+    std::string text = sampleProfile(file), said = rowsOf(text), lines, busy;
+    for (llvm::StringRef rest = llvm::StringRef(text).rtrim('\n'); !rest.empty();) {
+      auto [line, behind] = rest.split('\n');
+      rest = behind;
+      lines += head + line.str() + "\n\n";
+      busy += head + line.str() + "\n\n" + (line.size() % 3 ? "" : other);
+    }
+    for (const std::string &log : {lines, "--------- beginning of main\n" + lines, head + text + "\n"})
+      EXPECT_EQ(rowsOf(log), said) << file;
+    EXPECT_EQ(rowsOf(busy), said) << file;
+  }
+}
+
+TEST(ProfileReading, LinesMayEndInReturnsAlone) {
+  for (const char *file : {"benchmark.txt", "tflm_log.txt", "etdump.tsv"}) {
+    std::string text = sampleProfile(file), said = rowsOf(text);
+    std::replace(text.begin(), text.end(), '\n', '\r');
+    EXPECT_EQ(rowsOf(text), said) << file;
+  }
+}
+
+TEST(ProfileReading, JsonMayStandBetweenWords) {
+  std::string text = sampleProfile("real/armnn.mobilenet_v1.json"), said = rowsOf(text);
+  EXPECT_EQ(rowsOf("Info: ArmNN v32.1.0\n[INFO] running\n" + text + "\nInfo: Shutdown time: 3 ms.\n"), said);
+  EXPECT_TRUE(llvm::StringRef(rowsOf("one\n{\"a\": 1}\ntwo\n")).contains("no profile of a known format"));
 }
 
 TEST(ProfileReading, LinesOfOtherProgramsInTheLogAreNotRead) {

@@ -16,6 +16,7 @@ namespace {
 
 #define DATE "([0-9]{4}-)?[0-9]{2}-[0-9]{2}"
 #define TIME "[0-9]{2}:[0-9]{2}:[0-9]{2}([.,][0-9]+)?(Z|[+-][0-9]{2}:?[0-9]{2})?"
+#define STAMP "(" DATE " +" TIME "|[0-9]+[.][0-9]+)( [+-][0-9]{4})?" // or seconds
 #define LEVEL "[VDIWEFS]"
 /// What stands in front of a line, and behind it.
 struct Form {
@@ -23,20 +24,27 @@ struct Form {
   bool hasTail = false; ///< the writer's name, in parentheses
 };
 constexpr Form forms[] = {
-    {LEVEL "\\( *[0-9]+(: *[0-9]+)?\\) ", true},                       // logcat -v process, thread
-    {DATE " +" TIME " +([^ ]+ +)?[0-9]+ +[0-9]+ " LEVEL " [^:]*: ?"},  // logcat
-    {"(" DATE " +" TIME " +)?" LEVEL "/[^(:]*(\\( *[0-9]+\\))?: ?"},   // logcat -v brief, tag, time
-    {DATE " +" TIME " +[0-9]+-[0-9]+ +[^ ]+ +[^ ]+ +" LEVEL " ( |$)"}, // Android Studio
-    {"[DIWEF]([0-9]{4}|[0-9]{8}) +" TIME " +[0-9]+ +[^] ]+\\]( |$)"},  // glog, Abseil
-    {LEVEL " \\([0-9]+\\) [^:]*: ?"},                                  // ESP-IDF
-    {TIME " -> "},                                                     // Arduino's serial monitor
-    {"\\[ *[0-9]+\\.[0-9]+\\] ?"},                                     // kernels
-    {"\\[?" DATE "[ T]" TIME "\\]?:?( |$)"},                           // containers, continuous integration
-    {"(DEBUG|INFO|WARNING|ERROR): "},                                  // Python's logging
-    {"> ?"},                                                           // quoted
+    {LEVEL "\\( *[0-9]+(: *[0-9]+)?\\) ", true},                                       // logcat -v process, thread
+    {STAMP " +([^ ]+ +)?[0-9]+ +[0-9]+ " LEVEL " [^:]*: ?"},                           // logcat
+    {"(" STAMP " +)?" LEVEL "/[^(:]*(\\( *[0-9]+\\))?: ?"},                            // logcat -v brief, tag, time
+    {STAMP " +[0-9]+-[0-9]+ +[^ ]+ +[^ ]+ +" LEVEL " ( |$)"},                          // Android Studio
+    {STAMP " +[0-9]+-[0-9]+/[^ ]+ " LEVEL "/[^:]*: ?"},                                // older ones
+    {"[DIWEF]([0-9]{4}|[0-9]{8}) +[0-9]{2}:[0-9]{2}:[0-9.]+ +[0-9]+ +[^] ]+\\]( |$)"}, // glog, Abseil
+    {STAMP ": " LEVEL " [^] ]+\\]( |$)"},                                              // TensorFlow
+    {STAMP " +[^ ]+\\[[0-9:]+\\]( |$)"},                                               // Apple's
+    {LEVEL " \\([0-9]+\\) [^:]*: ?"},                                                  // ESP-IDF
+    {"\\[" TIME "(,[0-9]+)?\\] <[a-z]+> [^:]*: ?"},                                    // Zephyr
+    {"[A-Z][a-z]{2} +[0-9]+ " TIME " [^ ]+ [^ :]+: ?"},                                // syslog, journals
+    {TIME "( -> | +|$)"},                                        // Arduino's serial monitor, Jenkins
+    {"\\[ *[0-9]+\\.[0-9]+\\] ?"},                               // kernels
+    {"\\[?" DATE "[ T]" TIME "\\]?:?( [0-9]{2}[EO][+]?)?( |$)"}, // containers, continuous integration
+    {"[^ |]+ +\\|( |$)"},                                        // several containers
+    {"(DEBUG|INFO|WARNING|ERROR): "},                            // Python's logging
+    {"> ?"},                                                     // quoted
 };
 #undef DATE
 #undef TIME
+#undef STAMP
 #undef LEVEL
 
 constexpr size_t longestHead = 400;
@@ -46,11 +54,31 @@ struct Heads {
   explicit Heads(const Form &form) : form(std::string("^") + form.head), hasTail(form.hasTail) {}
   llvm::Regex form;
   bool hasTail;
+  llvm::SmallVector<StringRef> known; ///< heads of lines that were looked at
 
-  /// How long the head of a line is.
-  size_t lengthOf(StringRef line) const {
+  static bool isLike(StringRef line, StringRef head) {
+    for (size_t i = 0; i < head.size(); ++i)
+      if (line[i] != head[i] && !(llvm::isDigit(line[i]) && llvm::isDigit(head[i])))
+        return false;
+    return true;
+  }
+
+  /// How long the head of a line is. Most are like one before, but for their digits: of a hundred thousand lines, the
+  /// expression would take half a minute.
+  size_t lengthOf(StringRef line) {
+    line = line.take_front(longestHead);
+    for (StringRef head : known)
+      if (line.size() > head.size() && isLike(line, head) &&
+          (line[head.size()] == ' ') == (*head.end() == ' ')) // which may belong to it
+        return head.size();
     llvm::SmallVector<StringRef> parts;
-    return form.match(line.take_front(longestHead), &parts) ? parts[0].size() : 0;
+    size_t length = form.match(line, &parts) ? parts[0].size() : 0;
+    if (length && length < line.size()) {
+      if (known.size() == 16)
+        known.erase(known.begin());
+      known.push_back(line.take_front(length)); // behind which the line goes on
+    }
+    return length;
   }
   /// Takes the writer's name off the end.
   StringRef takeTail(StringRef &line) const {
@@ -88,6 +116,53 @@ size_t blanksBefore(StringRef line) { return line.size() - line.ltrim(' ').size(
 
 } // namespace
 
+std::optional<std::string> report::asPlainText(StringRef text) {
+  StringRef start = text.take_front(64 << 10);
+  bool colours = start.contains("\x1b["), returns = start.contains('\r') && !text.contains('\n');
+  if (start.contains('\0') || !(colours || returns))
+    return std::nullopt;
+  std::string plain;
+  while (!text.empty()) {
+    if (text.consume_front("\x1b[")) {
+      text = text.ltrim("0123456789;?").drop_front(text.ltrim("0123456789;?").empty() ? 0 : 1);
+      continue;
+    }
+    plain += returns && text.front() == '\r' ? '\n' : text.front();
+    text = text.drop_front();
+  }
+  return plain;
+}
+
+/// "I/tflite" of "[ 05-30 13:04:39.021  1234: 1234 I/tflite   ]"; empty for another line.
+static StringRef longHead(StringRef line) {
+  line = line.rtrim(" \r");
+  if (!line.consume_front("[ ") || !line.consume_back("]") || !line.take_front(line.find('/')).contains(':'))
+    return {};
+  StringRef writer = line.substr(line.take_front(line.find('/')).rfind(' ') + 1).rtrim();
+  bool isHead = llvm::isDigit(line.front()) && writer.size() > 2 && llvm::isUpper(writer[0]) && writer[1] == '/';
+  return isHead ? writer : StringRef();
+}
+
+std::optional<std::string> report::withLongHeads(StringRef text) {
+  if (llvm::all_of(linesOf(text.take_front(4096)), [](StringRef line) { return longHead(line).empty(); }))
+    return std::nullopt;
+  std::string result, head;
+  bool blank = false; // the last line, which may be what ends an entry
+  for (StringRef line : linesOf(text)) {
+    if (StringRef writer = longHead(line); !writer.empty()) {
+      blank = false;
+      head = writer.str() + ": ";
+      continue;
+    }
+    if (blank)
+      result += head + "\n";
+    blank = line.trim().empty() && !head.empty();
+    if (!blank)
+      result += head + line.str() + "\n";
+  }
+  return result;
+}
+
 StringRef report::withoutBlankLines(StringRef bytes) {
   auto isText = [](char c) { return static_cast<unsigned char>(c) >= ' ' || c == '\t' || c == '\r' || c == '\n'; };
   if (!llvm::all_of(bytes.take_front(4096), isText))
@@ -108,7 +183,7 @@ static std::string writerOf(StringRef head, StringRef tail) {
 }
 
 /// Takes the heads off. Where several wrote into the log, only the lines of the one whose lines are a profile stay.
-static void takeHeads(llvm::SmallVector<StringRef> &lines, const Heads &heads,
+static void takeHeads(llvm::SmallVector<StringRef> &lines, Heads &heads,
                       llvm::function_ref<bool(StringRef)> isProfile) {
   std::map<std::string, llvm::SmallVector<StringRef>> writers;
   for (StringRef &line : lines) {

@@ -10,6 +10,12 @@
 /// saves it with separators and decimal commas of its language.
 namespace origo::report {
 
+/// The text without colours of terminals, and with its lines ended by line feeds; none where it is so.
+std::optional<std::string> asPlainText(llvm::StringRef text);
+
+/// What `logcat -v long` writes, whose heads are lines of their own, with a head in front of each line.
+std::optional<std::string> withLongHeads(llvm::StringRef text);
+
 /// Without blank lines in front, which a file of bytes may well begin with.
 llvm::StringRef withoutBlankLines(llvm::StringRef bytes);
 

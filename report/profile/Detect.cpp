@@ -47,11 +47,31 @@ static const ProfileFormat *formatOf(StringRef bytes, const ProfileOptions &opti
   return named;
 }
 
+/// From a line that begins like JSON to where JSON may end; empty where the text is JSON as a whole, or holds none.
+static StringRef jsonWithin(StringRef text) {
+  auto isBegin = [](StringRef part) { // and not "[INFO] …"
+    return (part.consume_front("{") && part.ltrim().starts_with("\"")) ||
+           (part.consume_front("[") && part.ltrim().starts_with("{"));
+  };
+  if (isJson(text))
+    return {};
+  for (size_t at = text.find('\n'); at != StringRef::npos; at = text.find('\n', at + 1))
+    if (isBegin(text.drop_front(at + 1)))
+      return text.slice(at + 1, text.find_last_of("}]") + 1);
+  return {};
+}
+
 llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOptions &options) {
   bytes.consume_front("\xef\xbb\xbf"); // what some editors put in front of UTF-8
   if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff"))
     return makeError("is text in UTF-16; convert it to UTF-8");
+  std::optional<std::string> plain = asPlainText(bytes);
+  if (plain)
+    bytes = *plain;
   bytes = withoutBlankLines(bytes);
+  std::optional<std::string> headed = withLongHeads(bytes);
+  if (headed)
+    bytes = *headed;
   std::optional<std::string> whole = withoutHeads(bytes, [&](StringRef lines) {
     const ProfileFormat *format = formatOf(lines, options);
     return format && format->rank != Rank::Table && format->looksLike(lines);
@@ -59,6 +79,11 @@ llvm::Expected<Profile> report::readProfile(StringRef bytes, const ProfileOption
   if (whole)
     bytes = *whole;
   const ProfileFormat *found = formatOf(bytes, options);
+  if (StringRef part = jsonWithin(bytes); !part.empty()) // a program told of itself before and after
+    if (const ProfileFormat *other = formatOf(part, options); other && other->rank == Rank::Words) {
+      found = other;
+      bytes = part;
+    }
   // A table that no tool writes so may be one that a spreadsheet saved.
   std::optional<std::string> commas;
   if ((!found || found->rank == Rank::Table) && options.columns.empty()) {
