@@ -152,6 +152,42 @@ TEST(ProfileReading, JsonMayStandBetweenWords) {
   EXPECT_TRUE(llvm::StringRef(rowsOf("one\n{\"a\": 1}\ntwo\n")).contains("no profile of a known format"));
 }
 
+// Benchmarks of TensorFlow Lite Micro print their own steps among the events, and sums behind them.
+TEST(ProfileReading, TflmSaysTheSameInSeveralWays) {
+  const std::string events = "CONV_2D took 12 ticks (0 ms).\nADD took 3 ticks (0 ms).\n",
+                    rows = " 12 cycles 1; ADD  - 3 cycles 1",
+                    sums = "\"Unique Tag\",\"Total ticks across all events with that tag.\"\nCONV_2D, 12\nADD, 3\n"
+                           "total number of ticks, 15\n";
+  EXPECT_EQ(rowsOf(events), "tflm; CONV_2D  -" + rows);
+  EXPECT_EQ(rowsOf(events + sums), "tflm; CONV_2D  -" + rows);
+  EXPECT_EQ(rowsOf("CONV_2D took 12 cycles\n\nADD took 3 cycles\n"), "tflm; CONV_2D  -" + rows);
+  EXPECT_EQ(rowsOf("InitializeRunner took 9 ticks (0 ms).\nRunIterations(1) took 15 ticks (0 ms)\n" + events),
+            "tflm; InitializeRunner  - 9 init_time 1; RunIterations(1)  - 15 graph_time 1; CONV_2D  -" + rows);
+  EXPECT_EQ(rowsOf("RunIterations(1) took 15 ticks (0 ms)\n" + sums), "tflm; CONV_2D  -" + rows);
+  // Older ones have milliseconds, too; and a run may follow another.
+  const std::string csv = "\"Event\",\"Tag\",\"Ticks\",\"ms\"\n0,CONV_2D,12,0\n1,ADD,3,0\n";
+  EXPECT_EQ(rowsOf(csv), "csv; CONV_2D  0 12 cycles 1; ADD  1 3 cycles 1");
+  EXPECT_EQ(rowsOf(csv + csv), "csv; CONV_2D  0 24 cycles 2; ADD  1 6 cycles 2");
+  EXPECT_EQ(rowsOf(csv + sums), "tflm; CONV_2D  -" + rows);
+}
+
+TEST(ProfileReading, ColumnsHaveManyNames) {
+  const char *said = "csv; a a - 1500 time 1; b b - 2000 time 1";
+  for (const char *head :
+       {"op_name,avg_us", "Layer Name,Avg Time (us)", "nodeName,mean-latency-us", "operator_name,execution_time_us"})
+    EXPECT_EQ(rowsOf(std::string(head) + "\na,1.5\nb,2\n"), said) << head;
+  EXPECT_EQ(rowsOf("output,us\na,1.5\n"), "csv; a a - 1500 time 1");
+}
+
+// Times may stand in an object of their own within what has the name.
+TEST(ProfileReading, WhatHasTheNameMayBeAround) {
+  EXPECT_EQ(rowsOf(R"({"layers": [{"name": "a", "stats": {"avg_ms": 1.5}}, {"name": "b", "stats": {"avg_ms": 2}}]})"),
+            "json; a a - 1500000 time 1; b b - 2000000 time 1");
+  EXPECT_EQ(rowsOf(R"({"name": "net", "layers": {"a": {"avg_ms": 1.5}}})"), "json; a a - 1500000 time 1");
+  EXPECT_EQ(rowsOf(R"({"name": "net", "a": {"avg_ms": 1.5}, "b": {"avg_ms": 2}})"),
+            "json; a a - 1500000 time 1; b b - 2000000 time 1");
+}
+
 TEST(ProfileReading, LinesOfOtherProgramsInTheLogAreNotRead) {
   std::mt19937 random(1);
   for (const char *file :

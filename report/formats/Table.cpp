@@ -48,16 +48,41 @@ struct RoleName {
 /// What a column may be called without --columns; the first name of a role is the one for --columns, and goes before
 /// the others where a table has several. Those of the rows that --join itself writes are among them.
 constexpr RoleName roleNames[] = {
-    {"name", Role::Name},         {"raw_name", Role::Name},   {"layer", Role::Name},
-    {"tensor", Role::Tensor},     {"output", Role::Tensor},   {"op_type", Role::Type},
-    {"type", Role::Type},         {"kind", Role::Type},       {"node_type", Role::Type},
-    {"layer_type", Role::Type},   {"opcode", Role::Type},     {"operator", Role::Type},
-    {"op_index", Role::Index},    {"index", Role::Index},     {"partition", Role::Partition},
-    {"subgraph", Role::Subgraph}, {"backend", Role::Backend}, {"count", Role::Count},
-    {"offset", Role::Offset},     {"kernel", Role::Kernel},   {"model_sha", Role::Model},
-    {"value", Role::Value},       {"unit", Role::Unit},       {"metric", Role::Metric},
-    {"cycles", Role::Cycles},     {"ns", Role::Time},         {"us", Role::Time},
-    {"ms", Role::Time},           {"s", Role::Time},
+    {"name", Role::Name},
+    {"raw_name", Role::Name},
+    {"layer", Role::Name},
+    {"layer_name", Role::Name},
+    {"op_name", Role::Name},
+    {"operator_name", Role::Name},
+    {"node_name", Role::Name},
+    {"tensor", Role::Tensor},
+    {"output", Role::Tensor},
+    {"tensor_name", Role::Tensor},
+    {"output_name", Role::Tensor},
+    {"op_type", Role::Type},
+    {"type", Role::Type},
+    {"kind", Role::Type},
+    {"node_type", Role::Type},
+    {"layer_type", Role::Type},
+    {"opcode", Role::Type},
+    {"operator", Role::Type},
+    {"op_index", Role::Index},
+    {"index", Role::Index},
+    {"partition", Role::Partition},
+    {"subgraph", Role::Subgraph},
+    {"backend", Role::Backend},
+    {"count", Role::Count},
+    {"offset", Role::Offset},
+    {"kernel", Role::Kernel},
+    {"model_sha", Role::Model},
+    {"value", Role::Value},
+    {"unit", Role::Unit},
+    {"metric", Role::Metric},
+    {"cycles", Role::Cycles},
+    {"ns", Role::Time},
+    {"us", Role::Time},
+    {"ms", Role::Time},
+    {"s", Role::Time},
 };
 
 struct Column {
@@ -74,7 +99,7 @@ std::string normalTitle(StringRef title) {
   for (size_t i = 0; i < title.size(); ++i) {
     if (i && llvm::isUpper(title[i]) && llvm::isLower(title[i - 1]))
       name += '_';
-    name += llvm::toLower(title[i]);
+    name += title[i] == ' ' || title[i] == '-' ? '_' : llvm::toLower(title[i]);
   }
   return name;
 }
@@ -99,12 +124,14 @@ std::optional<Column> columnOf(StringRef name) {
       return Column{known.role, known.role == Role::Time ? known.name : ""};
   if (isTimeWithoutUnit(name))
     return Column{Role::Time, ""};
-  for (StringRef what :
-       {"time", "latency", "duration", "average", "avg", "mean", "elapsed", "dur"}) // time_us, latency (ms)
-    if (StringRef unit = name; unit.consume_front(what) && !unit.empty() && StringRef(" _-([").contains(unit.front()))
-      if (unit = unit.trim(" _-()[]"); nanosecondExponent(unit))
-        return Column{Role::Time, unit.str()};
-  return std::nullopt;
+  llvm::SmallVector<StringRef> words; // time_us, latency (ms), avg_time_ms
+  llvm::SplitString(name, words, " _-()[]");
+  auto saysTime = [](StringRef word) {
+    return isTimeWithoutUnit(word) || word == "average" || word == "avg" || word == "mean" || word == "execution";
+  };
+  bool isTime =
+      words.size() > 1 && nanosecondExponent(words.back()) && llvm::all_of(llvm::ArrayRef(words).drop_back(), saysTime);
+  return isTime ? std::optional(Column{Role::Time, words.back().str()}) : std::nullopt;
 }
 
 /// Decides which column is what: those that the user names, and of the other roles those with their own name.
@@ -312,6 +339,10 @@ struct RowMaker {
     row.value = *parsed;
     if (!exponent)
       row.unit = unit;
+    name();
+    return std::move(row);
+  }
+  void name() {
     const ProfileDetails &details = row.details();
     if (row.rawName.empty() && details.offset)
       row.rawName = "0x" + llvm::utohexstr(*details.offset, /*LowerCase=*/true);
@@ -320,7 +351,6 @@ struct RowMaker {
     // With nothing but a name, that may be the name of a tensor.
     if (row.tensor.empty() && !row.op && details.partition.empty() && !details.offset && !details.kernel)
       row.tensor = row.rawName;
-    return std::move(row);
   }
   llvm::Error finish(TableRows &rows) {
     auto made = finish();
@@ -339,6 +369,7 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
   StringRef first = text.split('\n').first;
   char separator = first.contains(',') ? ',' : first.contains(';') ? ';' : '\t';
   std::vector<std::optional<Column>> head;
+  std::vector<std::string> titles;
   TableRows rows(profile);
   for (size_t number = 1; !text.empty(); ++number) {
     auto inLine = [&](llvm::Error error) {
@@ -356,16 +387,21 @@ static llvm::Error readCsv(StringRef text, const ProfileOptions &options, Profil
       if (!found)
         return found.takeError();
       head = std::move(*found);
-      // Events of TensorFlow Lite Micro's profiler, one an operator.
-      if (options.columns.empty() && *cells == std::vector<std::string>{"Event", "Tag", "Ticks"})
+      // Events of TensorFlow Lite Micro's profiler, one an operator; older ones have whole milliseconds behind.
+      if (options.columns.empty() && llvm::join(*cells, ",").starts_with("Event,Tag,Ticks") && cells->size() < 5) {
         head = {Column{Role::Index, ""}, Column{Role::Name, ""}, Column{Role::Cycles, ""}};
+        head.resize(cells->size());
+      }
       if (llvm::Error error = columns->checkUsed(*cells))
         return error;
+      titles = std::move(*cells);
       if (llvm::none_of(head, [](const auto &column) { return column.has_value(); }))
         return makeError("no column has a name that is known (name, tensor, op_index, ns, us, ms, …); say which is "
                          "which with --columns");
       continue;
     }
+    if (*cells == titles) // of the next run
+      continue;
     if (cells->size() != head.size())
       return inLine(makeError("has " + llvm::Twine(cells->size()) + " cells, the head " + llvm::Twine(head.size())));
     RowMaker maker;
@@ -398,10 +434,17 @@ public:
       return false;
     std::vector<std::string> titles;
     size_t place = profile.rows.size();
+    StringRef measuredBy; // the member that is the only row, which has no name of its own
     for (const auto &[name, inner] : value.items()) {
+      size_t before = profile.rows.size();
       auto found = take(inner, value.is_object() ? StringRef(name) : key);
       if (!found)
         return found.takeError();
+      if (*found)
+        measuredBy = !any && inner.is_object() && profile.rows.size() == before + 1 &&
+                             StringRef(profile.rows[before].rawName) == name
+                         ? StringRef(profile.rows[before].rawName)
+                         : StringRef();
       any |= *found;
       if (value.is_object() && !inner.is_null() && !inner.is_structured())
         titles.push_back(name);
@@ -419,6 +462,13 @@ public:
       if (llvm::Error error = maker.take(*column, cell.is_string() ? cell.get_ref<const std::string &>() : cell.dump()))
         return makeError("\"" + printable(key, 40) + "\": \"" + printable(title, 40) +
                          "\": " + llvm::toString(std::move(error)));
+    }
+    if (!measured && !measuredBy.empty() && !maker.row.rawName.empty()) { // {"name": …, "stats": {"avg_ms": …}}
+      ProfileRow &inner = profile.rows[place];
+      std::tie(maker.row.value, maker.row.metric, maker.row.unit, maker.row.count) =
+          std::tie(inner.value, inner.metric, inner.unit, inner.count);
+      maker.name();
+      inner = std::move(maker.row);
     }
     if (!measured)
       return any;
