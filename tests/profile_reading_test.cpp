@@ -188,6 +188,26 @@ TEST(ProfileReading, WhatHasTheNameMayBeAround) {
             "json; a a - 1500000 time 1; b b - 2000000 time 1");
 }
 
+// An event may end without its name, and encloses others that are not counted twice.
+TEST(ProfileReading, EventsThatBeginAndEndNest) {
+  auto event = [](const char *phase, const std::string &name, int time) {
+    return R"({"ph": ")" + std::string(phase) + R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(time) +
+           (name.empty() ? "" : R"(, "name": ")" + name + "\"") + "}";
+  };
+  for (bool named : {true, false})
+    EXPECT_EQ(rowsOf("[" + event("B", "loop", 0) + "," + event("B", "a", 1) + "," + event("E", named ? "a" : "", 4) +
+                     "," + event("B", "b", 5) + "," + event("E", named ? "b" : "", 7) + "," +
+                     event("E", named ? "loop" : "", 10) + "]"),
+              "chrome; a a - 3000 time 1; b b - 2000 time 1; loop loop - 5000 time 1");
+  EXPECT_TRUE(
+      llvm::StringRef(rowsOf("[" + event("B", "a", 1) + "," + event("E", "", 2) + "," + event("E", "", 3) + "]"))
+          .contains("ends and did not begin"));
+  std::string deep = "[" + event("B", "a", 0);
+  for (int i = 0; i < 2000; ++i)
+    deep += "," + event("B", "a", i);
+  EXPECT_TRUE(llvm::StringRef(rowsOf(deep + "]")).contains("too many others"));
+}
+
 TEST(ProfileReading, LinesOfOtherProgramsInTheLogAreNotRead) {
   std::mt19937 random(1);
   for (const char *file :

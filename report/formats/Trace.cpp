@@ -126,15 +126,22 @@ public:
     for (auto &[thread, list] : whole)
       if (llvm::Error error = addWhole(list))
         return error;
-    profile.tool = hasBegin ? "onert" : hasWhole ? "circle-interpreter" : "chrome";
-    profile.includesCallees = hasBegin;
+    profile.tool = isOnert ? "onert" : hasWhole ? "circle-interpreter" : "chrome";
+    profile.includesCallees = isOnert; // subgraphs have threads of their own
     addRows();
     return llvm::Error::success();
   }
 
 private:
   Profile &profile;
-  std::map<std::tuple<std::string, std::string, std::string>, std::vector<Event>> open; ///< by process, thread and name
+  /// An event that has not ended; what it encloses is counted there and not in it.
+  struct Begun {
+    uint64_t begin;
+    size_t row;
+    uint64_t inner = 0;
+  };
+  static constexpr size_t deepest = 1000;
+  std::map<std::pair<std::string, std::string>, std::vector<Begun>> open; ///< by process and thread
   std::map<std::tuple<std::string, std::string, std::string, std::string>, std::vector<Event>>
       openAsync;                                                           ///< by process, category, id and name
   std::map<std::pair<std::string, std::string>, std::vector<Event>> whole; ///< by process and thread
@@ -142,7 +149,7 @@ private:
   std::deque<ProfileRow> rows; ///< that events tell of, with 0 calls before one is told of whole
   std::vector<size_t> order;   ///< in which their first runs were told of whole
   std::set<size_t> isOtherModel;
-  bool hasBegin = false, hasWhole = false;
+  bool isOnert = false, hasWhole = false;
 
   static std::string keyOf(const ListedEvent &event, const char *key) {
     const json *member = event.find(key);
@@ -157,7 +164,7 @@ private:
     if (category == "operator.part" || category == "source.layer")
       return llvm::Error::success();
     hasWhole |= phase == "X";
-    hasBegin |= phase == "B" || phase == "E";
+    isOnert |= phase == "B" && (name.starts_with("@") || name.starts_with("#"));
     if (phase == "X") {
       auto begin = timeOf(event, "ts"), length = timeOf(event, "dur");
       if (!begin || !length)
@@ -167,18 +174,27 @@ private:
       auto time = timeOf(event, "ts");
       if (!time)
         return time.takeError();
-      auto &begun = open[{keyOf(event, "pid"), keyOf(event, "tid"), name.str()}];
+      std::vector<Begun> &begun = open[{keyOf(event, "pid"), keyOf(event, "tid")}];
+      if (phase == "B" && begun.size() == deepest)
+        return makeError("\"" + printable(name, 60) + "\" begins within too many others");
       if (phase == "B") {
-        begun.push_back({*time, 0, rowOf(event)});
+        begun.push_back({*time, rowOf(event)});
         return llvm::Error::success();
       }
-      if (begun.empty())
+      // What ends without a name is what began last.
+      auto from = std::find_if(begun.rbegin(), begun.rend(), [&](const Begun &is) {
+        return !event.find("name") || StringRef(rows[is.row].rawName) == name;
+      });
+      if (from == begun.rend())
         return makeError("\"" + printable(name, 60) + "\" ends and did not begin");
-      Event from = begun.back();
-      begun.pop_back();
-      if (*time < from.begin)
-        return makeError("\"" + printable(name, 60) + "\" ends before it begins");
-      return add(from.row, *time - from.begin);
+      if (*time < from->begin)
+        return makeError("\"" + printable(rows[from->row].rawName, 60) + "\" ends before it begins");
+      uint64_t took = *time - from->begin, own = took - std::min(took, from->inner);
+      size_t row = from->row;
+      if (auto around = std::next(from); around != begun.rend())
+        around->inner += took;
+      begun.erase(std::prev(from.base()));
+      return add(row, own);
     } else if (phase == "b" || phase == "e") { // asynchronous: a browser's measures
       auto time = timeOf(event, "ts");
       if (!time)
