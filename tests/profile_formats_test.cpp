@@ -120,6 +120,73 @@ TEST(ProfileFormats, IndicesWhoseKindsAgreeAreExact) {
   EXPECT_EQ(join.unattributed, 0u);
 }
 
+// Of a network whose types alternate, each index may be the wrong one.
+TEST(ProfileFormats, IndicesThatAllContradictStillSayTheOrder) {
+  std::string table = "index,op_type,us\n";
+  size_t rows = 0;
+  for (uint32_t i = 0; i + 1 < 65; ++i)
+    if (std::string kind = Written::mobilenet().kind(i); Written::mobilenet().kind(i + 1) != kind) {
+      table += std::to_string(i + 1) + "," + kind + ",1\n";
+      ++rows;
+    }
+  Join join = Written::mobilenet().join(table);
+  EXPECT_FALSE(join.foreign);
+  EXPECT_EQ(count(join, Match::Exact), 0);
+  EXPECT_GT(2 * static_cast<size_t>(count(join, Match::Aligned) + count(join, Match::Approx)), rows);
+  for (const JoinedRow &row : join.rows)
+    if (!row.operators.empty()) {
+      EXPECT_EQ(Written::mobilenet().kind(row.operators[0]), row.row.kind);
+    }
+}
+
+// A delegate that took all operators is one row, of whose results this model has the names.
+TEST(ProfileFormats, WhatIsDelegatedAsAWholeIsNoOtherModel) {
+  auto notesOf = [](const std::string &name) {
+    return llvm::join(Written::mobilenet()
+                          .join("[node type]\t[first]\t[avg ms]\t[%]\t[cdf%]\t[mem KB]\t[times called]\t[Name]\n"
+                                "TfLiteGpuDelegateV2\t5\t5\t100%\t100%\t0\t50\t[" +
+                                name + "]:65\n\nNumber of nodes executed: 1\n")
+                          .notes,
+                      "; ");
+  };
+  EXPECT_EQ(notesOf(Written::mobilenet().target().findOperator(0, 64)->outputs.front()), "");
+}
+
+// Qualcomm's converters write names of nodes as C++ has them.
+TEST(ProfileFormats, QnnNamesMayBeWords) {
+  Join join =
+      Written::digits().join("Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,Event "
+                             "Identifier\nUNKNOWN,NODE,900,CYCLES,BACKEND,SUB-EVENT,stem_relu:OpId_20 (cycles)\n"
+                             "UNKNOWN,NODE,500,CYCLES,BACKEND,SUB-EVENT,stem_none:OpId_22 (cycles)\n");
+  ASSERT_EQ(join.rows.size(), 2u);
+  EXPECT_EQ(join.rows[0].match, Match::Tensor);
+  EXPECT_EQ(join.rows[0].operators, std::vector<uint32_t>{0});
+  EXPECT_EQ(join.rows[1].match, Match::None);
+}
+
+// Where back ends compute activations with their operators, there is one row for both, and one operator behind it.
+TEST(ProfileFormats, ArmNnWithoutActivationsNamesOperatorsOnce) {
+  std::string text = R"({"ArmNN": {"inference_measurements_#1": {"type": "Event")";
+  for (uint32_t i = 0; i < 65; ++i) {
+    llvm::StringRef kind = Written::mobilenet().target().findOperator(0, i)->op.str();
+    std::string number = "_#" + std::to_string(i + 2);
+    text += ", \"Neon" +
+            std::string(kind == "CONV_2D"             ? "Convolution2d"
+                        : kind == "DEPTHWISE_CONV_2D" ? "DepthwiseConvolution2d"
+                        : kind == "ADD"               ? "Addition"
+                        : kind == "MEAN"              ? "Mean"
+                        : kind == "SOFTMAX"           ? "Softmax"
+                        : kind == "RESHAPE"           ? "Reshape"
+                                                      : "FullyConnected") +
+            "Workload_Execute" + number + R"(": {"type": "Event", "Wall clock time)" + number +
+            R"(": {"raw": [5], "unit": "us"}})";
+  }
+  Join join = Written::mobilenet().join(text + "}}}");
+  EXPECT_EQ(join.unattributed, 0u);
+  for (const JoinedRow &row : join.rows)
+    EXPECT_EQ(row.operators.size(), row.row.isSummed() ? 1u : 0u) << row.row.rawName.str();
+}
+
 TEST(ProfileFormats, GpuKernelsAreListed) {
   Join join = Written::mobilenet().join(sampleProfile("gpu_kernels.txt"));
   ASSERT_EQ(join.rows.size(), 3u);

@@ -82,9 +82,11 @@ public:
         row->operators.clear();
       }
   }
+  /// Is there a node of a delegate, all of whose results this model has?
+  bool knowsEnds() const { return !partitions.empty(); }
   size_t contradicted = 0, beyond = 0, ambiguous = 0, elsewhere = 0;
   /// One row that is of another operator may be a fault of its own.
-  bool doubtsIndices() const { return (contradicted > 1 || beyond + elsewhere != 0) && !byIndex.empty(); }
+  bool doubtsIndices() const { return contradicted > 1 || (beyond + elsewhere != 0 && !byIndex.empty()); }
 
 private:
   const Target &target;
@@ -103,6 +105,15 @@ private:
   std::set<Place> claimed;          ///< by rows that name them
   std::vector<JoinedRow *> byIndex; ///< rows that only their index places
 
+  std::map<std::string, std::vector<Place>, std::less<>> asWord; ///< byTensor, once it was asked for
+
+  static bool isWordCharacter(char c) { return llvm::isAlnum(c) || c == '_'; }
+  static std::string wordOf(StringRef name) {
+    std::string word = !name.empty() && llvm::isDigit(name.front()) ? "_" : "";
+    for (char c : name)
+      word += isWordCharacter(c) ? c : '_';
+    return word;
+  }
   static void note(std::vector<Place> &places, Place place) {
     if (places.empty() || places.back() != place)
       places.push_back(place);
@@ -299,6 +310,15 @@ private:
     if (tryName(byOutputs, row.row.details().outputs, Match::Tensor) || tryName(byTensor, tensor, Match::Tensor) ||
         prefixed.empty())
       return;
+    // Qualcomm's tools write names as C++ has them.
+    if (llvm::all_of(tensor, isWordCharacter)) {
+      if (asWord.empty())
+        for (const auto &[name, places] : byTensor)
+          for (Place place : places)
+            note(asWord[wordOf(name)], place);
+      if (tryName(asWord, tensor, Match::Tensor))
+        return;
+    }
     if (StringRef prefix = longestPrefix(tensor); !prefix.empty())
       tryName(byTensor, prefix, Match::Approx);
   }
@@ -545,10 +565,10 @@ llvm::Expected<Join> report::matchRows(Profile profile, const Target &target, co
   };
   // Of a delegate, one row has names, of what the source's converter called its ends.
   if (size_t naming = llvm::count_if(join.rows, namesSomething);
-      matched && 2 * naming > join.rows.size() && llvm::none_of(join.rows, isKnown))
+      matched && !matcher.knowsEnds() && 2 * naming > join.rows.size() && llvm::none_of(join.rows, isKnown))
     note(naming, "name tensors or nodes, none of which this model has: is it a profile of another one?");
-  note(matcher.contradicted, "name another operator than the model has at their index, and are not joined");
-  note(matcher.beyond, "have an index that no operator of the model has, and are not joined");
+  note(matcher.contradicted, "name another operator than the model has at their index, and are not joined by it");
+  note(matcher.beyond, "have an index that no operator of the model has, and are not joined by it");
   if (matcher.doubtsIndices())
     join.notes.push_back("the indices are not those of this model's operators throughout, so rows that only their "
                          "index places are approx, "

@@ -38,7 +38,8 @@ void place(JoinedRow &row, const Placed &placed, llvm::ArrayRef<OperatorFacts> f
   row.operators.clear();
   for (uint32_t position : placed.positions)
     row.operators.push_back(facts[position].index);
-  llvm::sort(row.operators);
+  llvm::sort(row.operators); // which may be there twice, with their activation apart
+  row.operators.erase(std::unique(row.operators.begin(), row.operators.end()), row.operators.end());
   row.match = certain ? Match::Aligned : Match::Approx;
   row.score = static_cast<uint16_t>(certain ? placed.score : 0);
 }
