@@ -253,6 +253,36 @@ TEST(ProfileReading, TablesThatASpreadsheetSavedAreWhatTheyWere) {
   }
 }
 
+// benchmark_model's file is no table throughout, so that spreadsheets fill its lines with empty cells.
+TEST(ProfileReading, SpreadsheetsSaveBenchmarksToo) {
+  std::string text = sampleProfile("benchmark.csv"), said = rowsOf(text), filled, semicolons, tabs;
+  for (llvm::StringRef rest = text; !rest.empty();) {
+    auto [line, behind] = rest.split('\n');
+    rest = behind;
+    filled += line.str() + (line.contains(',') ? "\n" : ",,,,,,,\n");
+    llvm::SmallVector<llvm::StringRef> cells;
+    line.split(cells, ',');
+    for (llvm::StringRef cell : cells) {
+      std::string name = cell.trim(' ').str(), number = name;
+      if (llvm::StringRef(number).find_first_not_of("0123456789.%") == llvm::StringRef::npos)
+        std::replace(number.begin(), number.end(), '.', ',');
+      bool isLast = cell.end() == line.end();
+      semicolons += number + (isLast ? std::string(cells.size() < 8 ? 8 - cells.size() : 0, ';') + "\r\n" : ";");
+      tabs += name + (isLast ? "\n" : "\t");
+    }
+  }
+  EXPECT_EQ(rowsOf(filled), said);
+  EXPECT_EQ(rowsOf(semicolons), said);
+  EXPECT_EQ(rowsOf(tabs), said);
+  // Of no time at all, there are no parts.
+  std::string none = "\t [node type]\t [first]\t [avg ms]\t [%]\t [cdf%]\t [mem KB]\t[times called]\t[Name]\n"
+                     "\t ADD\t 0.000\t 0,000\t -nan%\t nan%\t 0.000\t 1\t[a]:0\n",
+              blanks = none;
+  std::replace(blanks.begin(), blanks.end(), '\t', ' ');
+  EXPECT_EQ(rowsOf(none), "benchmark_model; [a]:0  0 0 time 1");
+  EXPECT_EQ(rowsOf(blanks), rowsOf(none));
+}
+
 // Lists of flat objects have a reader of their own, which is quick. It reads what the other one reads.
 TEST(ProfileReading, FlatListsAreReadLikeAnyOther) {
   for (const char *list :

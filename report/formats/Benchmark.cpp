@@ -1,5 +1,6 @@
 /// TFLite's benchmark_model: the tables of --enable_op_profiling, printed or as a CSV file.
 
+#include "report/profile/Damage.h"
 #include "report/profile/Readers.h"
 
 #include "ir/Error.h"
@@ -16,14 +17,17 @@ namespace {
 
 /// Where the columns of a table are. Builds differ in them, so they are found by name.
 struct Header {
-  char separator = ','; ///< ' ': tabs became blanks where the table was copied
+  /// ' ': tabs became blanks where the table was copied, or a spreadsheet made tabs of commas, those of names as well.
+  char separator = ',';
   std::vector<std::string> columns;
 
   static std::optional<Header> of(StringRef line) {
     Header header;
-    header.separator = !line.contains("[node type]") ? ',' : line.contains("]\t") ? '\t' : ' ';
+    bool printed = line.contains("[node type]");
+    char cut = line.contains(printed ? "]\t" : "\t") ? '\t' : printed ? ']' : line.contains(';') ? ';' : ',';
+    header.separator = cut == ']' || (cut == '\t' && !printed) ? ' ' : cut;
     llvm::SmallVector<StringRef> cells;
-    line.trim().split(cells, header.separator == ' ' ? ']' : header.separator, -1, header.separator != ' ');
+    line.trim().split(cells, cut, -1, cut != ']');
     for (StringRef cell : cells) {
       std::string name = cell.trim(" []").lower();
       std::replace(name.begin(), name.end(), ' ', '_');
@@ -43,7 +47,7 @@ struct Header {
       line.ltrim(" \t").split(cells, '\t', static_cast<int>(columns.size()) - 1);
     } else {
       for (size_t i = 1; i < columns.size(); ++i) {
-        auto [rest, cell] = line.rsplit(',');
+        auto [rest, cell] = line.rsplit(separator);
         if (rest.size() == line.size())
           return std::nullopt;
         cells.push_back(cell);
@@ -63,11 +67,12 @@ private:
   /// What stands between type and name are numbers, with a % where the column has parts.
   std::optional<llvm::SmallVector<StringRef>> splitAtNumbers(StringRef line) const {
     llvm::SmallVector<StringRef> words;
-    line.trim().split(words, ' ', -1, false);
+    llvm::SplitString(line, words, " \t");
     size_t numbers = columns.size() - 2;
     auto fits = [&](StringRef word, StringRef column) {
       return word.consume_back("%") == column.ends_with("%") && !word.empty() &&
-             llvm::all_of(word, [](char c) { return llvm::isDigit(c) || c == '.'; });
+             (word.ends_with("nan") ||
+              (llvm::isDigit(word.front()) && word.find_first_not_of("0123456789.,e+-") == StringRef::npos));
     };
     for (size_t first = 1; first + numbers < words.size(); ++first) {
       bool all = true;
@@ -95,7 +100,7 @@ public:
     for (size_t number = 1; !text.empty(); ++number) {
       auto [line, rest] = text.split('\n');
       text = rest;
-      if (llvm::Error error = take(line.rtrim('\r')))
+      if (llvm::Error error = take(line.rtrim("\r,;"))) // of empty cells, where a spreadsheet saved it
         return makeError("line " + llvm::Twine(number) + ": " + llvm::toString(std::move(error)));
     }
     if (!tables)
@@ -202,11 +207,11 @@ private:
     uint64_t average = 0, first = 0;
     for (auto [name, cell] : llvm::zip(header->columns, cells)) {
       if (name == "first") {
-        auto number = parseDecimal(cell, 6);
+        auto number = parseDecimal(withPoint(cell.str()), 6);
         first = number ? *number : 0;
         llvm::consumeError(number.takeError());
       } else if (name == "avg_ms" || name == "times_called") {
-        auto number = parseDecimal(cell, name == "avg_ms" ? 6 : 0);
+        auto number = parseDecimal(withPoint(cell.str()), name == "avg_ms" ? 6 : 0);
         if (!number)
           return number.takeError();
         (name == "avg_ms" ? average : row.count) = *number;
@@ -276,8 +281,8 @@ static llvm::Error readBenchmarkText(StringRef text, const ProfileOptions &, Pro
 
 static bool isBenchmarkText(StringRef text) {
   StringRef start = text.ltrim(" \t\r\n[");
-  return !isJson(text) &&
-         (text.contains("Run Order") || text.contains("Profiling Info for") || start.starts_with("node type"));
+  return start.starts_with("node type") ||
+         (!isJson(text) && (text.contains("Run Order") || text.contains("Profiling Info for")));
 }
 
 namespace origo::report::formats {
