@@ -208,6 +208,17 @@ TEST(ProfileReading, EventsThatBeginAndEndNest) {
   EXPECT_TRUE(llvm::StringRef(rowsOf(deep + "]")).contains("too many others"));
 }
 
+TEST(ProfileReading, HeadersOfPerfAndReturnsOfCallgrindAreForgiven) {
+  std::string script = sampleProfile("real/perf-script.digits.txt");
+  EXPECT_EQ(rowsOf("# ========\n# captured on    : Thu Sep 12\n# cmdline : perf record\n# ========\n#\n" + script),
+            rowsOf(script));
+  std::string text = "version: 1\ncreator: callgrind-3.12.0\npositions: line\nevents: Ir\n\nfn=(1) a\n3 7\n", crlf;
+  for (char c : text)
+    crlf += c == '\n' ? "\r\n" : std::string(1, c);
+  EXPECT_EQ(rowsOf(text), "callgrind; a a - 7 cycles 1");
+  EXPECT_EQ(rowsOf(crlf), rowsOf(text));
+}
+
 TEST(ProfileReading, LinesOfOtherProgramsInTheLogAreNotRead) {
   std::mt19937 random(1);
   for (const char *file :

@@ -14,7 +14,7 @@ namespace {
 
 bool isCallgrind(StringRef text) {
   return text.starts_with("# callgrind format") ||
-         (text.starts_with("version: 1\n") && text.contains("\ncreator: callgrind"));
+         (text.starts_with("version: 1") && text.contains("\ncreator: callgrind"));
 }
 
 llvm::Error readCallgrind(StringRef text, const ProfileOptions &, Profile &profile) {

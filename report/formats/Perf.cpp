@@ -73,6 +73,8 @@ StringRef symbolOf(StringRef code) {
 }
 
 bool isPerfScript(StringRef text) {
+  while (text.ltrim().starts_with("#")) // perf script --header
+    text = text.split('\n').second;
   auto sample = Sample::of(firstLine(text));
   return sample && !sample->event.empty();
 }
