@@ -76,7 +76,8 @@ constexpr std::array ownRows{
     option<&Request::best>(
         "best", "Tries these options, and ways to take ranges, on every fifth record, which calibration does "
                 "not see then, and takes what is best; with at least five records"),
-    option<&Request::time>("time", "SECONDS", "The best of what can be tried in so many seconds; says in how many steps"),
+    option<&Request::time>("time", "SECONDS",
+                           "The best of what can be tried in so many seconds; says in how many steps"),
     option<&Request::steps>("steps", "N", "The best of the first N steps, which is the same each time"),
     option<&Request::verbose>("verbose", "Ignored, for compatibility; results are always reported",
                               {.also = "V", .python = Without::Ignored, .cfg = Without::Ignored}),

@@ -320,6 +320,8 @@ class Model:
         gptaq: bool = False,
         bias_correction: bool = False,
         best: bool = False,
+        time: Optional[int] = None,
+        steps: Optional[int] = None,
         verify_each: bool = False,
         embed_origin: Literal["names", "full", "ids", "none"] = "names",
         quantize_dequantize_weights: Optional[Tuple[str, str, str]] = None,

@@ -1,4 +1,4 @@
-#include "report/profile/Readers.h"
+#include "report/CheckedJson.h"
 #include "report/target/Json.h"
 
 #include "schema/TensorTypes.h"
@@ -746,42 +746,19 @@ std::string limitsJson(const NumberLimits &limits) { return toJson(limits).dump(
 std::string limitsJson(const ListLimits &limits) { return toJson(limits).dump(); }
 std::string limitsJson(const DimensionLimits &limits) { return toJson(limits).dump(); }
 
-/// The document, in which no object has a key twice.
-static Expected<Json> parseJson(StringRef text) {
-  std::vector<std::set<std::string>> open;
-  std::string twice;
-  auto watch = [&](int, Json::parse_event_t event, Json &value) {
-    if (event == Json::parse_event_t::object_start)
-      open.emplace_back();
-    else if (event == Json::parse_event_t::object_end)
-      open.pop_back();
-    else if (event == Json::parse_event_t::key && !open.back().insert(value.get<std::string>()).second)
-      twice = value.get<std::string>();
-    return true;
-  };
-  Json json = Json::parse(text.begin(), text.end(), watch, false);
-  if (json.is_discarded()) {
-    Error where = checkJson(text);
-    return where ? std::move(where) : makeError("is not JSON");
-  }
-  if (!twice.empty())
-    return makeError("has the key \"" + printable(twice) + "\" twice in one object");
-  return json;
-}
-
 Expected<Target> readTarget(StringRef text) {
-  Expected<Json> json = parseJson(text);
-  if (!json)
-    return json.takeError();
+  if (Error error = checkJson(text))
+    return error;
+  const Json json = Json::parse(text.begin(), text.end(), nullptr, false);
   Target target;
   uint64_t version = 1;
-  if (auto given = json->is_object() ? json->find("schema_version") : json->end(); given != json->end()) {
+  if (auto given = json.is_object() ? json.find("schema_version") : json.end(); given != json.end()) {
     if (Error error = Cursor{*given, "schema_version", 1}.get(version))
       return error;
     if (version < 1 || version > 2)
       return makeError("schema_version: is " + Twine(version) + ", and only versions 1 and 2 are known");
   }
-  if (Error error = readTop({*json, "", static_cast<unsigned>(version)}, target))
+  if (Error error = readTop({json, "", static_cast<unsigned>(version)}, target))
     return error;
   return target;
 }
