@@ -234,8 +234,10 @@ bool Search::tryAll(std::string &table) {
   bool any = false;
   std::vector<Try> all = tries();
   for (auto [i, one] : llvm::enumerate(all)) {
-    if (!mayGoOn())
-      return isOver = true, false;
+    if (!mayGoOn()) {
+      isOver = true;
+      break;
+    }
     if (door.progress)
       door.progress(i, all.size(), 1);
     Request with = best;
@@ -279,7 +281,7 @@ llvm::Expected<Request> Search::run() {
   least = *plain;
   std::string table = percent(*plain) + " of the range off as asked";
   constexpr unsigned rounds = 2; // what was of no use at first may be, beside others
-  for (unsigned round = 0; round < rounds && tryAll(table); ++round)
+  for (unsigned round = 0; round < rounds && !isOver && tryAll(table); ++round)
     ;
   door.note(door.spell("best") + " tried, on " + std::to_string(judge.count()) +
             " records that are held out: " + table);

@@ -338,4 +338,14 @@ TEST(ProfileReading, FlatListsAreReadLikeAnyOther) {
             "json; a a - 1500 time 1; b b - 2000000 time 1");
 }
 
+/// Formats are told in one go over the text; looked at again from each place, these would take an hour.
+TEST(ProfileReading, WhatRepeatsIsLookedAtOnce) {
+  constexpr size_t many = 3000000;
+  std::string line, blanks = "#\n" + std::string(many, '\n') + "#\n";
+  for (size_t i = 0; i < many; ++i)
+    line += " took x";
+  for (const std::string &text : {line, blanks})
+    EXPECT_NE(rowsOf(text).find("no profile of a known format"), std::string::npos);
+}
+
 } // namespace

@@ -73,8 +73,8 @@ StringRef symbolOf(StringRef code) {
 }
 
 bool isPerfScript(StringRef text) {
-  while (text.ltrim().starts_with("#")) // perf script --header
-    text = text.split('\n').second;
+  for (text = text.ltrim(); text.starts_with("#"); text = text.split('\n').second.ltrim())
+    ; // perf script --header
   auto sample = Sample::of(firstLine(text));
   return sample && !sample->event.empty();
 }

@@ -38,14 +38,15 @@ std::optional<Event> eventOf(StringRef line) {
 }
 
 bool isTflm(StringRef text) {
-  if (isJson(text) || text.contains(tagHead))
-    return !isJson(text);
-  for (size_t at = text.find(" took "); at != StringRef::npos; at = text.find(" took ", at + 1)) {
-    StringRef line = text.substr(text.rfind('\n', at) + 1);
-    if (eventOf(line.split('\n').first))
-      return true;
+  if (isJson(text))
+    return false;
+  bool found = text.contains(tagHead);
+  for (bool any = text.contains(" took "); any && !found && !text.empty();) {
+    auto [line, rest] = text.split('\n');
+    found = eventOf(line).has_value();
+    text = rest;
   }
-  return false;
+  return found;
 }
 
 /// What a line of a table says, by LogCsv() with its number in front and, in older ones, milliseconds behind.
@@ -99,7 +100,7 @@ llvm::Error readTflm(StringRef text, const ProfileOptions &, Profile &profile) {
     }
     row.kind = event->tag;
     if (&rows != &sums)
-      row.step = static_cast<uint32_t>(rows.size());
+      row.step = static_cast<uint32_t>(rows.size() - 1);
   }
   if (profile.rows.empty())
     profile.rows =

@@ -158,12 +158,17 @@ Error readTypes(const Cursor &at, std::vector<TensorType> &types) {
   });
 }
 
+template <class Number>
+Error inOrder(const Cursor &at, const std::optional<Number> &min, const std::optional<Number> &max) {
+  return min && max && *min > *max ? at.fail("its min is above its max") : Error::success();
+}
+
 Error readRange(const Cursor &at, std::optional<int64_t> &min, std::optional<int64_t> &max) {
   if (Error error = at.forEachMember([&](StringRef key, const Cursor &value) {
         return key == "min" ? value.get(min) : key == "max" ? value.get(max) : value.unknown("min and max");
       }))
     return error;
-  return min && max && *min > *max ? at.fail("its min is above its max") : Error::success();
+  return inOrder(at, min, max);
 }
 
 Error readNumbers(const Cursor &at, NumberLimits &limits) {
@@ -175,7 +180,7 @@ Error readNumbers(const Cursor &at, NumberLimits &limits) {
       }))
     return error;
   double high = std::min(limits.max.value_or(INFINITY), limits.below.value_or(INFINITY));
-  return limits.min && *limits.min > high ? at.fail("its min is above its max") : Error::success();
+  return inOrder(at, limits.min, std::optional(high));
 }
 
 Error readValues(const Cursor &at, ListLimits &limits) {
@@ -199,7 +204,7 @@ Error readValues(const Cursor &at, ListLimits &limits) {
         });
       }))
     return error;
-  return limits.min && limits.max && *limits.min > *limits.max ? at.fail("its min is above its max") : Error::success();
+  return inOrder(at, limits.min, limits.max);
 }
 
 Error readDimensions(const Cursor &at, std::map<int64_t, DimensionLimits> &dimensions) {
@@ -223,8 +228,7 @@ Error readDimensions(const Cursor &at, std::map<int64_t, DimensionLimits> &dimen
           return *limits.multipleOf ? Error::success() : number.fail("is 0");
         }))
       return error;
-    return limits.min && limits.max && *limits.min > *limits.max ? value.fail("its min is above its max")
-                                                                 : Error::success();
+    return inOrder(value, limits.min, limits.max);
   });
 }
 
@@ -350,8 +354,8 @@ Error readAttributes(const Cursor &at, const OperatorInfo &info, std::vector<Att
           });
         }))
       return error;
-    if (limits.min && limits.max && *limits.min > *limits.max)
-      return value.fail("its min is above its max");
+    if (Error error = inOrder(value, limits.min, limits.max))
+      return error;
     attributes.push_back(std::move(limits));
     return Error::success();
   });
